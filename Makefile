@@ -1,0 +1,81 @@
+# Every target bootstraps what it needs; a fresh clone needs Python >= 3.11 and make, nothing else.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUN    := $(VENV)/.installed-run
+DEV    := $(VENV)/.installed-dev
+UV     := $(shell command -v uv 2>/dev/null)
+MANAGE := $(BIN)/python manage.py
+
+ifdef UV
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python
+else
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
+
+.PHONY: help demo serve test test-sqlite test-postgres check lint types bench lock format clean
+help: ## what there is
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Cortex needs Python 3.11 or newer; say which with make PYTHON=…")'
+ifdef UV
+	@$(UV) venv --quiet --python $(PYTHON) $(VENV)
+else
+	@$(PYTHON) -m venv $(VENV)
+endif
+
+$(RUN): requirements/run.lock | $(BIN)/python
+	@echo "Installing what the server needs …"
+	@$(INSTALL) -r requirements/run.lock
+	@touch $@
+
+$(DEV): requirements/dev.lock $(RUN)
+	@echo "Installing what the checks need …"
+	@$(INSTALL) -r requirements/dev.lock
+	@touch $@
+
+demo: $(RUN) ## prove the whole protocol on a live server with a throw-away database
+	@CORTEX_EMBEDDER=hash $(MANAGE) cmp_demo $(DEMO_FLAGS)
+
+serve: $(RUN) ## run the server on 127.0.0.1:8766 (CORTEX_HOST, CORTEX_PORT)
+	@$(MANAGE) serve
+
+test: test-sqlite test-postgres ## the test suite, on SQLite and, where one answers, on PostgreSQL
+
+test-sqlite: $(DEV)
+	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-postgres: $(DEV)
+	@if $(BIN)/python -m tests.postgres; then \
+	  CORTEX_DATABASE_URL="$$($(BIN)/python -m tests.postgres --url)" $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "not engine_free"; \
+	else echo "PostgreSQL: SKIPPED, no server answers on loopback (CORTEX_TEST_POSTGRES_URL names another)"; fi
+
+lint: $(DEV)
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/lint-imports
+	@$(MANAGE) makemigrations --check --dry-run
+	@$(MANAGE) spectacular --validate --fail-on-warn --file /dev/null
+
+types: $(DEV)
+	@$(BIN)/mypy .
+
+check: lint types ## all that CI runs
+	@$(MAKE) test PYTEST_FLAGS="--cov --cov-report=term --cov-append"
+
+bench: $(RUN) ## latency, ingest and packing figures of this machine
+	@CORTEX_EMBEDDER=hash $(BIN)/python -m bench
+
+format: $(DEV) ## rewrite the sources in the house style
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+lock: $(BIN)/python ## resolve the dependencies anew and pin them
+	@$(BIN)/python -m pip install --quiet 'uv>=0.9'
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --extra postgres pyproject.toml -o requirements/run.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --extra postgres --group dev pyproject.toml -o requirements/dev.lock
+
+clean: ## forget the virtual environment and caches (var/ stays)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,0 +1,55 @@
+"""Touches to the OpenAPI document: every operation tells its refusals in one form."""
+
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+
+_PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    },
+}
+_REFUSALS = {
+    "400": "it cannot be parsed",
+    "401": "no valid token",
+    "403": "the token's scopes do not reach",
+    "404": "unknown, or out of sight",
+    "409": "a conflict with the present state",
+    "410": "it was forgotten",
+    "413": "too large",
+    "415": "not JSON",
+    "422": "it breaks a rule",
+    "429": "too many requests",
+    "503": "a needed part does not answer",
+}
+
+
+class ContractSchema(AutoSchema):
+    """One tag per app, named after what it serves."""
+
+    def get_tags(self) -> list[str]:
+        return [getattr(self.view, "tag", type(self.view).__module__.split(".")[0])]
+
+
+def add_problem_responses(result: dict[str, Any], generator: Any, **_: Any) -> dict[str, Any]:
+    """Let every operation under /v1/ list the refusals that it can answer."""
+    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            for status, meaning in _REFUSALS.items():
+                operation["responses"].setdefault(status, {"description": meaning, "content": content})
+    return result

@@ -1,0 +1,8 @@
+"""An ASGI entry point for hosts that speak nothing else; the server itself is synchronous."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
+application = get_asgi_application()

@@ -1,0 +1,163 @@
+"""One flat settings file; everything that a deployment may choose comes from the environment."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from cortex import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env.text("CORTEX_VAR_DIR") or BASE_DIR / "var")
+
+DEBUG = env.flag("CORTEX_DEBUG", default=False)
+PRODUCTION = env.flag("CORTEX_PRODUCTION", default=False)
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+SECRET_KEY = env.secret_key("CORTEX_SECRET_KEY", VAR_DIR / "secret_key", production=PRODUCTION)
+ALLOWED_HOSTS = env.words("CORTEX_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1],testserver")
+if PRODUCTION and (DEBUG or "*" in ALLOWED_HOSTS):
+    raise ImproperlyConfigured("production runs without CORTEX_DEBUG and with hosts named one by one")
+
+# -- Cortex --------------------------------------------------------------------------------------
+
+CORTEX_HOST = env.text("CORTEX_HOST", "127.0.0.1")
+CORTEX_PORT = env.number("CORTEX_PORT", 8766, least=1)
+CORTEX_API_KEY = env.text("CORTEX_API_KEY")
+CORTEX_EMBEDDER = env.choice("CORTEX_EMBEDDER", "auto", ("auto", "hash", "none"))
+CORTEX_AUTO_APPROVE = env.flag("CORTEX_AUTO_APPROVE", default=True)
+CORTEX_PUBLIC_URL = env.text("CORTEX_PUBLIC_URL").rstrip("/")
+CORTEX_THROTTLE = env.text("CORTEX_THROTTLE", "600/min")
+CORTEX_RECEIPTS = env.choice("CORTEX_RECEIPTS", "all", ("all", "none"))
+CORTEX_LOG_LEVEL = env.choice("CORTEX_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+BODY_LIMIT_BYTES = 2 * 1024 * 1024
+BULK_BODY_LIMIT_BYTES = 32 * 1024 * 1024
+
+# -- Django --------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "memories",
+    "sessions",
+    "contextpack",
+]
+
+MIDDLEWARE = [
+    "cortex.api.middleware.RequestGuard",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "cortex.urls"
+WSGI_APPLICATION = "cortex.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {"default": env.database("CORTEX_DATABASE_URL", f"sqlite:///{VAR_DIR}/cortex.sqlite3")}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, not memory: WAL, locks and threads then behave in tests as they do in life.
+    DATABASES["default"]["TEST"] = {"NAME": str(VAR_DIR / "test.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = BULK_BODY_LIMIT_BYTES
+
+# -- Security ------------------------------------------------------------------------------------
+
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = PRODUCTION
+SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+
+# -- REST ----------------------------------------------------------------------------------------
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["memories.access.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["memories.access.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["memories.access.TokenThrottle"],
+    "DEFAULT_PARSER_CLASSES": ["cortex.api.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["cortex.api.rendering.CompactJSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "cortex.api.schema.ContractSchema",
+    "EXCEPTION_HANDLER": "cortex.api.problems.as_problem",
+    "URL_FORMAT_OVERRIDE": None,
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+}
+
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Cortex",
+    "DESCRIPTION": "Memories for language models, over the Contextual Memory Protocol.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "cortex.api.schema.add_problem_responses",
+    ],
+}
+
+# -- Logs ----------------------------------------------------------------------------------------
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": "cortex.api.logs.JsonFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": CORTEX_LOG_LEVEL},
+    "loggers": {"django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False}},
+}

@@ -1,0 +1,152 @@
+"""Who calls: a bearer token becomes a `Caller`, bound to one vault. Nothing reads without one."""
+
+import hmac
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from django.conf import settings
+from django.db import OperationalError
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
+from rest_framework.views import APIView
+
+from cortex.errors import NotAllowed, Unprocessable
+from memories.models import ALL_SCOPES, AccessToken, Scope, Vault
+from memories.models.vault import token_digest
+
+DEFAULT_VAULT = "default"
+OPERATOR = "operator"
+LAST_USE_RESOLUTION = timedelta(minutes=1)
+_SLUG_LENGTH = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The asker, as far as the product cares: one vault, what may be done there, and which projects are seen."""
+
+    vault: Vault
+    scopes: frozenset[Scope]
+    projects: frozenset[str] | None = None  # None: every project
+    actor: str = OPERATOR  # who is written down beside a decision: "token:<id>", "operator", "user:<name>"
+    token_id: int | None = None
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def sees(self, project: str) -> bool:
+        return self.projects is None or project == "" or project in self.projects
+
+    def require(self, scope: Scope) -> None:
+        if not self.may(scope):
+            raise NotAllowed(f"this call needs the scope {scope}")
+
+    def require_project(self, project: str) -> None:
+        """Refuse to write where the caller could not read."""
+        if not self.sees(project):
+            raise NotAllowed(
+                "the token does not reach this project", errors={"project": "not one of the token's"}
+            )
+
+
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <token>`; an access token's, or the operator's key."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, None] | None:
+        header = request.headers.get("Authorization", "")
+        if not header:
+            return None
+        word, _, secret = header.partition(" ")
+        secret = secret.strip()
+        if word.lower() != "bearer" or not secret:
+            raise AuthenticationFailed("send the token as Authorization: Bearer <token>")
+        return caller_for(secret, vault_slug=request.headers.get("X-Cortex-Vault")), None
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="cortex"'
+
+
+def caller_for(secret: str, *, vault_slug: str | None = None) -> Caller:
+    """Turn a secret into a caller.
+
+    Args:
+        vault_slug: which vault the operator's key means; an access token has its own and ignores it.
+    Raises: AuthenticationFailed if the secret opens nothing now.
+    """
+    if settings.CORTEX_API_KEY and hmac.compare_digest(secret.encode(), settings.CORTEX_API_KEY.encode()):
+        return operator_of(_named_vault(vault_slug or DEFAULT_VAULT))
+    token = AccessToken.objects.select_related("vault").filter(digest=token_digest(secret)).first()
+    now = timezone.now()
+    if token is None or not token.is_valid_at(now):
+        raise AuthenticationFailed("the token is unknown, expired or revoked")
+    _note_use(token, now)
+    return _caller_of(token)
+
+
+def operator_of(vault: Vault) -> Caller:
+    return Caller(vault=vault, scopes=frozenset(ALL_SCOPES))
+
+
+def _caller_of(token: AccessToken) -> Caller:
+    return Caller(
+        vault=token.vault,
+        scopes=frozenset(Scope(scope) for scope in token.scopes),
+        projects=frozenset(token.projects) or None,
+        actor=f"token:{token.pk}",
+        token_id=token.pk,
+    )
+
+
+def _named_vault(slug: str) -> Vault:
+    if len(slug) > _SLUG_LENGTH or not slug.replace("-", "").replace("_", "").isalnum() or not slug.isascii():
+        raise Unprocessable(
+            "X-Cortex-Vault names no vault",
+            errors={"X-Cortex-Vault": "letters, digits, - and _, at most 100"},
+        )
+    found = Vault.objects.filter(slug=slug).first()
+    return found or Vault.objects.get_or_create(slug=slug)[0]
+
+
+def _note_use(token: AccessToken, now: datetime) -> None:
+    """Record the last use, at most once a minute: a read must not queue behind a writer for it."""
+    if token.last_used_at and now - token.last_used_at < LAST_USE_RESOLUTION:
+        return
+    try:
+        AccessToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    except OperationalError:
+        return  # the database is busy writing; the next call records it
+
+
+class HasScope(BasePermission):
+    """A view says `scopes = {"GET": Scope.READ, …}`; a method without one needs `vault:admin`."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        caller = request.user
+        if not isinstance(caller, Caller):
+            return False
+        needed: dict[str, Scope] = getattr(view, "scopes", {})
+        caller.require(needed.get(request.method or "", Scope.ADMIN))
+        return True
+
+
+def caller_of(request: Request) -> Caller:
+    return cast(Caller, request.user)
+
+
+class TokenThrottle(SimpleRateThrottle):
+    """CORTEX_THROTTLE per access token; the operator's own key is not slowed down."""
+
+    scope = "token"
+
+    def get_rate(self) -> str | None:
+        return settings.CORTEX_THROTTLE or None
+
+    def get_cache_key(self, request: Request, view: Any) -> str | None:
+        caller = request.user
+        if not isinstance(caller, Caller) or caller.token_id is None:
+            return None
+        return f"throttle:{caller.token_id}"

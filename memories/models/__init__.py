@@ -1,0 +1,23 @@
+"""The tables of the memories app, re-exported so that Django and readers find them in one place."""
+
+from memories.models.entity import Alias, Entity, Mention
+from memories.models.links import Conflict, IdempotencyRecord, Supersession, Tombstone
+from memories.models.memory import Capture, Memory, Source
+from memories.models.vault import ALL_SCOPES, AccessToken, Scope, Vault
+
+__all__ = [
+    "ALL_SCOPES",
+    "AccessToken",
+    "Alias",
+    "Capture",
+    "Conflict",
+    "Entity",
+    "IdempotencyRecord",
+    "Memory",
+    "Mention",
+    "Scope",
+    "Source",
+    "Supersession",
+    "Tombstone",
+    "Vault",
+]
