@@ -6,12 +6,41 @@ that a memory says can end that line, open another structure, or cite.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 from contextpack.core.canonical import wire_text
-from contextpack.core.envelope import Why, project_memory_object, rounded
-from contextpack.core.types import Item, PackFormat, PackLayer
+from contextpack.core.envelope import (
+    Why,
+    coverage_block,
+    model_block,
+    pin_block,
+    project_memory_object,
+    receipt_block,
+    rounded,
+    sent_items,
+)
+from contextpack.core.types import (
+    ContextRequest,
+    DeltaMode,
+    Item,
+    Pack,
+    PackFormat,
+    PackLayer,
+    PinStub,
+    ReceiptStub,
+)
+from memories.core.marks import (
+    DROP_PREFIX,
+    EMPTY_PACK,
+    HELD_PREFIX,
+    NOTE_PREFIX,
+    NOTHING_NEW,
+    PACK_HEADER,
+)
+
+NOTHING_MATCHES: Final = "nothing here matches the task"
 
 # Line and paragraph breaks of every kind, with the blanks around them.
 _BREAKS: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
@@ -50,6 +79,21 @@ class Row(TypedDict):
     source_urls: list[str]
 
 
+class JsonPack(TypedDict):
+    """The body of the json format."""
+
+    layers: dict[str, list[Row]]
+    budget: dict[str, float]
+    coverage: dict[str, Any]
+    model: dict[str, Any]
+    warnings: list[dict[str, Any]]
+    cursor: str | None
+    follow_ups: list[dict[str, Any]]
+    working_memory: dict[str, Any] | None
+    receipt: dict[str, Any] | None
+    pin: dict[str, str] | None
+
+
 def item_text(item: Item, fmt: PackFormat) -> str:
     """Return exactly what one item adds to a body, keys, separators and citation included."""
     if fmt is PackFormat.MARKDOWN:
@@ -82,6 +126,71 @@ def row(item: Item) -> Row:
     }
 
 
+def as_json(
+    pack: Pack,
+    request: ContextRequest,
+    *,
+    working_memory: Mapping[str, Any] | None = None,
+    receipt: ReceiptStub | None = None,
+    pin: PinStub | None = None,
+    cursor: str | None = None,
+    follow_ups: Sequence[Mapping[str, Any]] = (),
+    send_refs: frozenset[str] | None = None,
+) -> JsonPack:
+    """Return the json body of a pack: its rows grouped by layer, each with what packing did with it.
+
+    Args:
+        working_memory: the session's delta; it is told as a warning, too, for readers who know only those.
+        send_refs: where given, only these items travel.
+    Source: CMP §5 (`distinct_facts_per_1k_tokens` in the budget), §8.2 (the delta among the warnings).
+    """
+    return {
+        "layers": {
+            layer.value: [row(item) for item in items]
+            for layer, items in _by_layer(sent_items(pack, send_refs))
+        },
+        "budget": {
+            "tokens": pack.budget.tokens,
+            "used": pack.budget.used,
+            "distinct_facts_per_1k_tokens": round(pack.distinct_facts_per_1k_tokens, 2),
+        },
+        "coverage": coverage_block(pack.coverage),
+        "model": model_block(request),
+        "warnings": _warnings(pack.stated, working_memory),
+        "cursor": cursor,
+        "follow_ups": [dict(call) for call in follow_ups],
+        "working_memory": None if working_memory is None else dict(working_memory),
+        "receipt": receipt_block(receipt),
+        "pin": pin_block(pin),
+    }
+
+
+def as_markdown(
+    pack: Pack,
+    request: ContextRequest,
+    *,
+    working_memory: Mapping[str, Any] | None = None,
+    send_refs: frozenset[str] | None = None,
+) -> str:
+    """Return a pack as text that is ready for a prompt: a line for each memory, each with its citation.
+
+    Args:
+        working_memory: the session's delta; told only where a request asks for new content alone, since the
+            reader then has to keep, and to drop, what it was sent before.
+        send_refs: where given, only these items travel.
+    Returns: lines under the headings of their layers, in the order of the layers; one line where there is
+        nothing to say.
+    """
+    sections = list(_by_layer(sent_items(pack, send_refs)))
+    parts = [_opening(pack, anything_sent=bool(sections)), _note(pack)]
+    for layer, items in sections:
+        parts.append(section_text(layer, PackFormat.MARKDOWN))
+        parts.extend(_line(item) for item in items)
+    if request.delta is DeltaMode.CONTENT and working_memory is not None:
+        parts.append(_notice(working_memory))
+    return "".join(parts)
+
+
 def inert(text: str) -> str:
     """Return a memory's text as one line of markdown in which nothing is structure.
 
@@ -109,3 +218,48 @@ def _line(item: Item) -> str:
         f"[{candidate.ref}]",
     )
     return " ".join(part for part in parts if part) + "\n"
+
+
+def _by_layer(items: Iterable[Item]) -> Iterator[tuple[PackLayer, list[Item]]]:
+    """Yield the layers that hold something, in their order, with their items in pack order."""
+    grouped: dict[PackLayer, list[Item]] = {layer: [] for layer in PackLayer}
+    for item in items:
+        grouped[item.candidate.layer].append(item)
+    return ((layer, held) for layer, held in grouped.items() if held)
+
+
+def _warnings(stated: Sequence[str], delta: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    warnings: list[dict[str, Any]] = [{"code": "degraded", "message": message} for message in stated]
+    if delta is not None:
+        counts = ", ".join(f"{len(delta[name])} {name}" for name in ("new", "evicted", "superseded"))
+        warnings.append({"code": "working_memory", "message": counts, "working_memory": dict(delta)})
+    return warnings
+
+
+def _opening(pack: Pack, *, anything_sent: bool) -> str:
+    if anything_sent:
+        return f"{PACK_HEADER}\n"
+    return f"{NOTHING_NEW if pack.items else EMPTY_PACK}\n"
+
+
+def _note(pack: Pack) -> str:
+    weak = pack.items and pack.coverage.status == "weak"
+    notes = [*([NOTHING_MATCHES] if weak else []), *(inert(message) for message in pack.stated)]
+    return f"{NOTE_PREFIX}{'; '.join(notes)}\n" if notes else ""
+
+
+def _notice(delta: Mapping[str, Any]) -> str:
+    """Name what is still held and what to drop; the blank line before it ends the list of memories."""
+    dropped = [*delta.get("evicted", ()), *delta.get("retracted", ())]
+    dropped += [_succession(link["ref"], link["replacement"]) for link in delta.get("superseded", ())]
+    kept = ", ".join(delta.get("carried", ()))
+    parts = [
+        f"{HELD_PREFIX}{kept}." if kept else "",
+        f"{DROP_PREFIX}{', '.join(dropped)}." if dropped else "",
+    ]
+    told = " ".join(part for part in parts if part)
+    return f"\n{told}\n" if told else ""
+
+
+def _succession(ref: str, replacement: str | None) -> str:
+    return f"{ref} (now {replacement})" if replacement else ref
