@@ -26,12 +26,13 @@ HEAD_SENTENCE_LIMIT = 240
 ELLIPSIS = "…"
 
 
-def _words(listing: str) -> frozenset[str]:
+def word_set(listing: str) -> frozenset[str]:
+    """Return the words of a listing; lists of words read best as prose."""
     return frozenset(listing.split())
 
 
 # Negations are no stop words: "is" and "is not" must stay apart. Nor is "may", which is also a month.
-STOP_WORDS = _words(
+STOP_WORDS = word_set(
     """a about above after again all am an and any are as at be because been before being below between both
     but by can could did do does doing down during each few for from further had has have having he her here
     hers herself him himself his how i if in into is it its itself just let me more most my myself of off on
@@ -341,13 +342,13 @@ _BOUNDARY = re.compile(
     f"|(?P<stop>[.!?…]+[{_CLOSERS}]*)(?=\\s|$)"
 )
 _WORD_BEFORE_STOP = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
-_ABBREVIATIONS = _words(
+_ABBREVIATIONS = word_set(
     "mr mrs ms mx dr prof st mt rev hon gen col capt lt sgt vs cf e.g i.e z.b d.h viz approx dept est ph.d"
 )
-_BEFORE_A_NUMBER = _words(
+_BEFORE_A_NUMBER = word_set(
     "no nos nr fig figs eq vol pp p art sec ch jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-_BEFORE_A_SMALL_LETTER_ONLY = _words("etc inc ltd co corp jr sr a.m p.m u.s u.k")
+_BEFORE_A_SMALL_LETTER_ONLY = word_set("etc inc ltd co corp jr sr a.m p.m u.s u.k")
 
 
 def sentences(text: str) -> list[str]:
