@@ -42,13 +42,10 @@ from memories.core.marks import (
 
 NOTHING_MATCHES: Final = "nothing here matches the task"
 
-# Line and paragraph breaks of every kind, with the blanks around them.
-_BREAKS: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 # Control characters, and the invisible ones that hide or reorder text; joiners stay, scripts and emoji need them.
 _UNSEEN: Final = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
-_BLANKS: Final = re.compile(r"\s+")
 _TAG: Final = re.compile(r"<(?=\s*[/!?|]|[^\W\d_])")
 _CITED: Final = re.compile(r"\[(\s*mem_\w*\s*)\]", re.IGNORECASE)
 _CITING: Final = re.compile(r"\[(?=[\s\u200c\u200d]*mem_)", re.IGNORECASE)
@@ -198,13 +195,18 @@ def inert(text: str) -> str:
     looks like a citation is put in parentheses. Nothing is stripped from the inside of a mark, so no
     removal can make a new one.
     """
-    text = _BLANKS.sub(" ", _BREAKS.sub(" / ", _UNSEEN.sub("", text).strip()))
+    text = _in_one_line(text if text.isprintable() else _UNSEEN.sub("", text))
     text = _TAG.sub("&lt;", text)
     text = _CITING.sub("(", _CITED.sub(r"(\1)", text))
     text = _IMAGE.sub(r"!\\[", text)
     if _BLOCK_START.match(text):
         return "\\" + text
     return _ORDINAL_START.sub(r"\1\\\2", text, count=1) if _ORDINAL_START.match(text) else text
+
+
+def _in_one_line(text: str) -> str:
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return " / ".join(line for line in lines if line)
 
 
 def _line(item: Item) -> str:

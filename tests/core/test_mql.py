@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ SCHEMA = Draft202012Validator(dict(MQL_SCHEMA))
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
-def blamed(body):
+def blamed(body: Mapping[str, object]) -> list[str]:
     """The fields that a malformed query is refused for."""
     with pytest.raises(Unprocessable) as refusal:
         parse_mql(body)
@@ -37,7 +38,7 @@ def blamed(body):
     return [name for name, _ in refusal.value.errors]
 
 
-def is_accepted(body):
+def is_accepted(body: Mapping[str, object]) -> bool:
     try:
         parse_mql(body)
     except Unprocessable:
@@ -343,8 +344,12 @@ rows = st.lists(st.tuples(st.integers(0, 9), st.floats(0, 1)), max_size=20)
 thresholds = st.dictionaries(st.sampled_from(["min_relevance", "min_trust", "layer"]), st.floats(0, 1))
 
 
-def knobs_of(limits):
-    return {knob: (lambda row, least=least: row[1] >= least) for knob, least in limits.items()}
+def at_least(least: float) -> Callable[[tuple[int, float]], bool]:
+    return lambda row: row[1] >= least
+
+
+def knobs_of(limits: Mapping[str, float]) -> dict[str, Callable[[tuple[int, float]], bool]]:
+    return {knob: at_least(least) for knob, least in limits.items()}
 
 
 class TestNarrow:
@@ -362,7 +367,7 @@ class TestNarrow:
     def test_one_more_knob_only_removes(self, found, limits, least):
         knobs = knobs_of(limits)
         before, _ = narrow(found, knobs)
-        after, _ = narrow(found, {**knobs, "more": lambda row: row[1] >= least})
+        after, _ = narrow(found, {**knobs, "more": at_least(least)})
         assert [row for row in before if row in after] == after
 
     @given(rows, thresholds)

@@ -83,7 +83,7 @@ PIECES = [
 hostile_text = st.lists(st.sampled_from(PIECES) | st.text(max_size=6), max_size=12).map("".join)
 
 
-def tokens_of(markdown):
+def tokens_of(markdown: str) -> list[str]:
     return [token.type for token in MarkdownIt("commonmark").parse(markdown)]
 
 
@@ -335,7 +335,12 @@ class TestJson:
             cursor="next",
             follow_ups=[{"tool": "expand"}],
         )
-        assert body["receipt"]["id"] == "rcpt_1"
+        assert body["receipt"] == {
+            "id": "rcpt_1",
+            "assembled_at": "2026-07-20T12:00:00+00:00",
+            "pack_digest": "sha256:0",
+            "items": 1,
+        }
         assert body["pin"] == {"id": "pin_1", "digest": "sha256:1"}
         assert (body["cursor"], body["follow_ups"]) == ("next", [{"tool": "expand"}])
 
