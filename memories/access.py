@@ -3,7 +3,7 @@
 import hmac
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.db import OperationalError
@@ -13,11 +13,13 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
-from rest_framework.views import APIView
 
 from cortex.errors import NotAllowed, Unprocessable
 from memories.models import ALL_SCOPES, AccessToken, Scope, Vault
 from memories.models.vault import token_digest
+
+if TYPE_CHECKING:  # the settings name this module, and DRF's views read the settings when imported
+    from rest_framework.views import APIView
 
 DEFAULT_VAULT = "default"
 OPERATOR = "operator"
@@ -124,7 +126,7 @@ def _note_use(token: AccessToken, now: datetime) -> None:
 class HasScope(BasePermission):
     """A view says `scopes = {"GET": Scope.READ, …}`; a method without one needs `vault:admin`."""
 
-    def has_permission(self, request: Request, view: APIView) -> bool:
+    def has_permission(self, request: Request, view: "APIView") -> bool:
         caller = request.user
         if not isinstance(caller, Caller):
             return False

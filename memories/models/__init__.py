@@ -1,7 +1,13 @@
 """The tables of the memories app, re-exported so that Django and readers find them in one place."""
 
 from memories.models.entity import Alias, Entity, Mention
-from memories.models.links import Conflict, IdempotencyRecord, Supersession, Tombstone
+from memories.models.links import (
+    Conflict,
+    IdempotencyRecord,
+    ProposedSupersession,
+    Supersession,
+    Tombstone,
+)
 from memories.models.memory import Capture, Memory, Source
 from memories.models.vault import ALL_SCOPES, AccessToken, Scope, Vault
 
@@ -15,6 +21,7 @@ __all__ = [
     "IdempotencyRecord",
     "Memory",
     "Mention",
+    "ProposedSupersession",
     "Scope",
     "Source",
     "Supersession",

@@ -33,6 +33,30 @@ class Supersession(TenantModel):
         return f"{self.old_id} → {self.new_id}"
 
 
+class ProposedSupersession(TenantModel):
+    """That a memory would replace another once it is approved: until then the old one stays current."""
+
+    id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
+    old = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="proposed_successions", db_constraint=False
+    )
+    new = models.ForeignKey(
+        Memory, on_delete=models.CASCADE, related_name="proposed_precessions", db_constraint=False
+    )
+    reason = models.CharField(max_length=2000, blank=True, default="")
+    actor = models.CharField(max_length=200)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["vault", "old", "new"], name="proposal_once_per_pair"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["vault", "new"], name="proposal_by_new")]
+
+    def __str__(self) -> str:
+        return f"{self.old_id} ⇢ {self.new_id}"
+
+
 class Conflict(TenantModel):
     """Two memories that cannot both be true; open until a person or a write resolves it."""
 

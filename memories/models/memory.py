@@ -17,6 +17,7 @@ class Capture(TenantModel):
     id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
     ref = models.CharField(max_length=40, default=new_capture_ref, editable=False)
     content = models.TextField()
+    content_hash = models.CharField(max_length=64, blank=True, default="", editable=False)
     title = models.CharField(max_length=500, blank=True, default="")
     url = models.CharField(max_length=2000, blank=True, default="")
     source = models.CharField(max_length=200, blank=True, default="")
@@ -29,6 +30,7 @@ class Capture(TenantModel):
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["vault", "ref"], name="capture_ref_once")]
+        indexes: ClassVar = [models.Index(fields=["vault", "content_hash"], name="capture_by_content")]
 
     def __str__(self) -> str:
         return self.ref
