@@ -94,13 +94,13 @@ _COMMON_ENDINGS = (
 )  # fmt: skip
 
 
-def spot_entities(text: str) -> tuple[str, ...]:
-    """Return the names in a text as written there, in order of appearance, each once, at most 20.
+def spot_entities(text: str, *, limit: int | None = ENTITIES_PER_TEXT) -> tuple[str, ...]:
+    """Return the names in a text as written there, in order of appearance, each once.
 
     Names are capitalised spans, @handles, quoted names, code identifiers and the speakers of a transcript.
     """
     found = sorted([*_marked_names(text), *_speakers(text), *_capitalised_names(text)])
-    return tuple(islice(_distinct(name for _, name in found), ENTITIES_PER_TEXT))
+    return tuple(islice(_distinct(name for _, name in found), limit))
 
 
 def entity_key(name: str) -> str:
@@ -172,19 +172,20 @@ def _is_shouted(sentence: str) -> bool:
 def _spans_of_sentence(sentence: str) -> Iterator[tuple[int, str, bool]]:
     run: list[re.Match[str]] = []
     for word in _WORD.finditer(sentence):
-        if run and not _continues(run, word, sentence):
+        named = _may_be_name(word.group())
+        if run and not _continues(run, word, named=named):
             yield from _closed(run)
             run = []
-        if _may_be_name(word.group()) or (run and word.group() in _JOINERS):
+        if named or (run and word.group() in _JOINERS):
             run.append(word)
     yield from _closed(run)
 
 
-def _continues(run: list[re.Match[str]], word: re.Match[str], sentence: str) -> bool:
-    between = sentence[run[-1].end() : word.start()]
+def _continues(run: list[re.Match[str]], word: re.Match[str], *, named: bool) -> bool:
+    between = word.string[run[-1].end() : word.start()]
     is_initial = between == ". " and _INITIALS.fullmatch(run[-1].group()) is not None
     ends_possessed = _POSSESSIVE.search(run[-1].group()) is not None
-    fits = _may_be_name(word.group()) or word.group() in _JOINERS
+    fits = named or word.group() in _JOINERS
     return fits and (between == " " or is_initial) and not ends_possessed and len(run) < _LONGEST_SPAN_WORDS
 
 
@@ -212,7 +213,7 @@ def _opens(word: re.Match[str]) -> bool:
 
 
 def _may_be_name(word: str) -> bool:
-    if word.lower() in _NEVER_NAMES or _CONTRACTION.search(word):
+    if word.islower() or word.lower() in _NEVER_NAMES or _CONTRACTION.search(word):
         return False
     return word[0].isupper() or _HUMP.search(word) is not None
 
@@ -222,4 +223,5 @@ def _is_common(word: str) -> bool:
     if _HUMP.search(word) or (word.isupper() and len(word) > 1):
         return False
     lowered = word.lower()
-    return lowered in _OPENERS or lowered.endswith(_COMMON_ENDINGS)
+    stems = {lowered, lowered.removesuffix("s"), lowered.removesuffix("d"), lowered.removesuffix("ed")}
+    return not stems.isdisjoint(_OPENERS) or lowered.endswith(_COMMON_ENDINGS)

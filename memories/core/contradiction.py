@@ -1,0 +1,419 @@
+"""What sets two similar texts apart, and when they cannot both hold.
+
+Two uses, two risks. Folding asks `distinguishing_marks`: texts with other numbers, dates, names or negations
+stay apart, and an unneeded difference only costs a line. Conflicts ask `contradicts`: a false alarm costs
+trust, so it wants the same subject, the same frame around it, and one plain difference; when unsure it is silent.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Final, Literal
+
+from memories.core.entities import entity_key, spot_entities
+from memories.core.text import DEFAULT_LANGUAGE, content_terms, normalise, sentences, terms, word_set
+
+Reason = Literal["number", "negation", "value"]
+
+FRAME_OVERLAP: Final = 0.6  # Jaccard of what stands around a differing value
+DENIAL_OVERLAP: Final = 0.8  # the same where the difference is a mere "not"
+SENTENCES_COMPARED: Final = 12
+LONGEST_SENTENCE_COMPARED: Final = 400
+
+# -- Marks: numbers, dates, names, negations -----------------------------------------------------
+
+_NUMBER_WORDS: Final = {
+    word: str(number)
+    for number, word in enumerate(
+        ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
+    )
+} | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
+_MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        [
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ],
+        start=1,
+    )
+    for name in names.split()
+}
+_MONTH: Final = "|".join(_MONTHS)
+_DATE: Final = re.compile(
+    r"(?P<iso>\b(?P<iso_year>\d{4})[-/.](?P<iso_month>\d{1,2})[-/.](?P<iso_day>\d{1,2})(?!\d))"
+    rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b\.?(?:,? (?P<year>\d{{4}})\b)?"
+    rf"|\b(?P<month2>{_MONTH})\.? (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}})\b)?"
+    rf"|\b(?P<month3>{_MONTH}) (?P<year3>\d{{4}})\b"
+    r"|\b(?P<numeric>\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b(?!\.\d)"
+    r"|\b(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+    r"|\b(?P<relative>today|tomorrow|yesterday)\b"
+    r"|\b(?:in|since|until|by|before|after|during|from) (?P<bare_year>(?:19|20)\d\d)\b"
+)
+_DATE_HINT: Final = re.compile(r"\d|day|tomorrow")  # cheap, and in every date
+_NUMBER: Final = re.compile(
+    r"(?P<figure>\d+(?:[.,:]\d+)*)|(?P<han>[一二三四五六七八九十百千万両两〇零]+)"
+    rf"|\b(?P<word>{'|'.join(_NUMBER_WORDS)})\b"
+)
+_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_NEGATIONS: Final = word_set(
+    """not no never none nobody nothing nowhere neither nor cannot without hardly cant dont doesnt didnt isnt arent
+    wasnt werent wont wouldnt shouldnt couldnt mustnt hasnt havent hadnt aint neednt
+    nicht kein keine keinen keinem keiner nie niemals ohne ne pas jamais aucun aucune sans nunca jamas sin nao nem
+    sem non mai senza niet geen nooit inte aldrig ikke aldri не нет никогда без ні nie nigdy bez yok degil
+    لا ليس لم لن بدون नही नहीं न मत"""
+)
+_UNSPACED_NEGATIONS: Final = re.compile("[不没沒未無无非別别勿莫]|ない|なく|ません|않|없|아니|못|ไม่|อย่า")
+_NO_NEGATION: Final = re.compile(
+    r"\b(?:not (?:only|just)|no (?:doubt|problem|matter|later than|one)|why not|if not|or not)\b"
+)
+_WORD: Final = re.compile(r"[^\W_]+")
+_FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
+_BY: Final = re.compile(r"\bby\b")
+
+_OPPOSITES: Final = tuple(
+    (word_set(left), word_set(right))
+    for left, right in [
+        ("enabled enable enables", "disabled disable disables off"),
+        ("on", "off"),
+        ("allowed allow allows permitted", "forbidden forbid forbids denied deny denies blocked block blocks prohibited"),
+        ("true", "false"),
+        ("public", "private"),
+        ("likes like loves love", "dislikes dislike hates hate"),
+        ("required mandatory", "optional"),
+        ("synchronous", "asynchronous"),
+        ("automatic automatically", "manual manually"),
+        ("active", "inactive"),
+        ("valid", "invalid"),
+        ("internal", "external"),
+        ("possible", "impossible"),
+        ("safe", "unsafe"),
+        ("supported", "unsupported"),
+        ("vegetarian vegan", "carnivore"),
+        ("always", "never"),
+    ]
+)  # fmt: skip
+# These keep texts apart too, but two of them may well hold together: a shop opens, and it closes.
+_FURTHER_POLES: Final = word_set(
+    """open opens opened opening close closes closed closing before after above below more less fewer minimum maximum
+    min max least most increase increased decrease decreased up down start starts started stop stops stopped add added
+    remove removed include includes included exclude excludes excluded accept accepted reject rejected approve approved
+    decline declined pass passed fail failed succeeded buy bought sell sold first last left right early late higher
+    lower faster slower with without unless except"""
+)
+_POLES: Final = _FURTHER_POLES.union(*(left | right for left, right in _OPPOSITES)) - {"never"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """What two texts must have in common before anyone may call them the same claim."""
+
+    numbers: tuple[str, ...]
+    dates: tuple[str, ...]
+    names: tuple[str, ...]
+    negations: int
+    poles: frozenset[str]
+
+
+@lru_cache(maxsize=16_384)
+def distinguishing_marks(text: str) -> Marks:
+    """Return the marks of a text; texts whose marks differ are never folded into one."""
+    plain = _plain(text)
+    words = _words_of(plain)
+    return Marks(
+        numbers=_numbers_in(plain),
+        dates=_dates_in(plain),
+        names=names(text),
+        negations=_count_negations(plain, words),
+        poles=_POLES.intersection(words),
+    )
+
+
+def is_negated(text: str) -> bool:
+    """Tell whether a text denies something."""
+    return distinguishing_marks(text).negations > 0
+
+
+def polarity(text: str) -> int:
+    """Return 1 for a text that asserts, -1 for one that denies; a double negation asserts."""
+    return -1 if distinguishing_marks(text).negations % 2 else 1
+
+
+def numbers(text: str) -> tuple[str, ...]:
+    """Return the numbers of a text that are no dates, in order, each once: `1,000` as 1000, `three` as 3."""
+    return _numbers_in(_plain(text))
+
+
+def dates(text: str) -> tuple[str, ...]:
+    """Return the dates, weekdays and years that a text names, in order, each once."""
+    return _dates_in(_plain(text))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the keys of the names in a text, each once, who acts before who is acted on."""
+    keys = tuple(dict.fromkeys(entity_key(name) for name in spot_entities(text, limit=None)))
+    return keys[::-1] if len(keys) > 1 and _BY.search(text) else keys
+
+
+def _plain(text: str) -> str:
+    """Return the normal form with the digits of every script written as 0 to 9."""
+    folded = normalise(text)
+    if folded.isascii():
+        return folded
+    return _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match.group())), folded)
+
+
+def _numbers_in(plain: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_each_number(_without_dates(plain))))
+
+
+def _dates_in(plain: str) -> tuple[str, ...]:
+    if not _DATE_HINT.search(plain):
+        return ()
+    return tuple(dict.fromkeys(_date_key(match) for match in _DATE.finditer(plain)))
+
+
+def _without_dates(plain: str) -> str:
+    return _DATE.sub(" ", plain) if _DATE_HINT.search(plain) else plain
+
+
+def _each_number(text: str) -> Iterator[str]:
+    for match in _NUMBER.finditer(text):
+        found = match.group()
+        if match.lastgroup == "word":
+            yield _NUMBER_WORDS[found]
+        else:
+            yield found.replace(",", "") if _GROUPED.fullmatch(found) else found
+
+
+def _date_key(match: re.Match[str]) -> str:
+    part = match.groupdict()
+    if part["iso"]:
+        return f"{part['iso_year']}-{int(part['iso_month']):02}-{int(part['iso_day']):02}"
+    month = part["month"] or part["month2"] or part["month3"]
+    if month:
+        year = part["year"] or part["year2"] or part["year3"] or "----"
+        day = part["day"] or part["day2"]
+        return f"{year}-{_MONTHS[month]:02}-{int(day):02}" if day else f"{year}-{_MONTHS[month]:02}"
+    return part["numeric"] or part["weekday"] or part["relative"] or part["bare_year"]
+
+
+def _words_of(plain: str) -> list[str]:
+    return _WORD.findall(plain.replace("'", "").replace("’", ""))
+
+
+def _count_negations(plain: str, words: list[str]) -> int:
+    idle = sum(
+        len(_NEGATIONS.intersection(_words_of(match.group()))) for match in _NO_NEGATION.finditer(plain)
+    )
+    unspaced = 0 if plain.isascii() else len(_UNSPACED_NEGATIONS.findall(plain))
+    return sum(word in _NEGATIONS for word in words) - idle + unspaced
+
+
+# -- Contradictions ------------------------------------------------------------------------------
+
+_LINK: Final = re.compile(
+    r"\s*(?:[=:]|"
+    r"\b(?:(?:is|are) (?:located|based|hosted|called|named|owned|led|married|set) ?(?:in|at|on|by|to)?"
+    r"|is|are|equals?|costs?|takes?|has|have|lasts?|uses|needs?|requires?|allows?|supports?|weighs|measures"
+    r"|lives in|works (?:at|for)|reports to|(?:must|should|has to|have to) be|defaults? to"
+    r"|(?:listens?|runs?) on|(?:starts?|ends?|opens?|closes?|stays?|expires?) (?:at|in|on|after))\b)\s*"
+)
+# What one has one of at a time, whatever the subject.
+_FUNCTIONAL_LINK: Final = re.compile(
+    r"lives in|works (?:at|for)|reports to|defaults? to|(?:is|are) [a-z]+ ?[a-z]*"
+)
+_DEFINITE: Final = re.compile(r"^(?:the|our|my|his|her|their|its|your|[\w-]+['’]s)\b")
+_SINGLE_VALUED: Final = word_set(
+    """address birthday branch budget capital captain city color colour country currency database deadline default
+    editor email framework headquarters host language launch lead leader limit location manager name nickname
+    office owner password phone pin port price region release role size status theme timeout timezone title url
+    username version"""
+)
+_OPEN_ENDED: Final = re.compile(
+    r"\b(?:at least|at most|up to|more than|less than|fewer than|over|under|between|about|around|or more|or less|from)\b"
+)
+_UNCERTAIN: Final = re.compile(r"\?\s*$|\b(?:if|unless|might|maybe|perhaps|could|would|was|were|used to)\b")
+_NUMBERED_THING: Final = re.compile(
+    r"(?:#|\b(?:ticket|issue|pr|bug|task|step|chapter|page|section|seat|order|invoice|id|sprint|phase|part))\s*\d"
+)
+_PRONOUN_FIRST: Final = re.compile(r"^(?:it|he|she|they|this|that|these|those|there)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Statement:
+    """One sentence, read as subject, link and predicate where it has them."""
+
+    plain: str
+    terms: tuple[str, ...]  # content terms without numbers and negations, in order
+    subject: frozenset[str]
+    link: str
+    predicate: str
+    predicate_terms: frozenset[str]
+    subject_numbers: tuple[str, ...]
+    numbers: tuple[str, ...]  # of the predicate
+    marks: Marks
+
+
+def contradicts(a: str, b: str, *, language: str = DEFAULT_LANGUAGE) -> Reason | None:
+    """Say why two texts cannot both hold, or None where they can, or where it is not certain.
+
+    Returns: "number" where the same thing has another figure, "value" where it has another name or date,
+        "negation" where one denies what the other says.
+    """
+    for left, right in product(_statements(a, language), _statements(b, language)):
+        reason = _clash(left, right)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _clash(a: _Statement, b: _Statement) -> Reason | None:
+    if a.plain == b.plain or not _same_order(a, b):
+        return None
+    if _denies(a, b):
+        return "negation"
+    if not _same_frame(a, b):
+        return None
+    if _other_number(a, b):
+        return "number"
+    return "value" if _other_date(a, b) or _other_value(a, b) else None
+
+
+@lru_cache(maxsize=2_048)
+def _statements(text: str, language: str) -> tuple[_Statement, ...]:
+    found = sentences(text[: SENTENCES_COMPARED * LONGEST_SENTENCE_COMPARED])[:SENTENCES_COMPARED]
+    plains = [
+        (sentence, _plain(sentence)) for sentence in found if len(sentence) <= LONGEST_SENTENCE_COMPARED
+    ]
+    return tuple(
+        _read(sentence, plain, language)
+        for sentence, plain in plains
+        if not _UNCERTAIN.search(plain) and not _PRONOUN_FIRST.match(plain)
+    )
+
+
+def _read(sentence: str, plain: str, language: str) -> _Statement:
+    link = _LINK.search(plain)
+    subject, predicate = (plain[: link.start()], plain[link.end() :]) if link else (plain, "")
+    return _Statement(
+        plain=plain,
+        terms=tuple(_frame_terms(plain, language)),
+        subject=frozenset(_frame_terms(subject, language)),
+        link=link.group().strip() if link else "",
+        predicate=predicate.strip(" .!"),
+        predicate_terms=frozenset(_frame_terms(predicate, language)),
+        subject_numbers=numbers(subject),
+        numbers=numbers(predicate),
+        marks=distinguishing_marks(sentence),
+    )
+
+
+def _frame_terms(text: str, language: str) -> list[str]:
+    """Return the content terms of a text without its dates, numbers and negations."""
+    undated = _without_dates(text)
+    without = _NEGATIONS | _NUMBER_WORDS.keys()
+    kept = " ".join(
+        word for word in undated.split() if word.strip(".,;!") not in without and "n't" not in word
+    )
+    return [
+        term
+        for term in content_terms(kept, language)
+        if not any(c.isdecimal() for c in term) and term not in _AUXILIARIES
+    ]
+
+
+_AUXILIARIES: Final = frozenset(terms("do does did longer ever yet anymore currently now really actually"))
+
+
+def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / len(a | b) if a or b else 1.0
+
+
+def _same_order(a: _Statement, b: _Statement) -> bool:
+    """Tell whether the common terms stand in one order: Ana pays Bob is not Bob pays Ana."""
+    common = set(a.terms) & set(b.terms)
+    return [t for t in dict.fromkeys(a.terms) if t in common] == [
+        t for t in dict.fromkeys(b.terms) if t in common
+    ]
+
+
+def _denies(a: _Statement, b: _Statement) -> bool:
+    if (a.numbers, a.subject_numbers, a.marks.dates) != (b.numbers, b.subject_numbers, b.marks.dates):
+        return False
+    opposed = _opposed_words(a, b)
+    negated_once = {a.marks.negations, b.marks.negations} == {0, 1}
+    if negated_once == bool(opposed):  # neither denies, or "not allowed" against "forbidden"
+        return False
+    ours, theirs = frozenset(a.terms) - opposed, frozenset(b.terms) - opposed
+    said = (ours & theirs) - frozenset(terms(" ".join(a.marks.names)))
+    enough = len(said) + len(a.numbers) >= (1 if opposed else 2)
+    return enough and _jaccard(ours, theirs) >= DENIAL_OVERLAP
+
+
+def _opposed_words(a: _Statement, b: _Statement) -> frozenset[str]:
+    """Return the terms by which one says the opposite of the other."""
+    for left, right in _OPPOSITES:
+        for here, there in ((left, right), (right, left)):
+            ours, theirs = a.marks.poles & here, b.marks.poles & there
+            if ours and theirs and not a.marks.poles & there and not b.marks.poles & here:
+                return frozenset(terms(" ".join(ours | theirs)))
+    return frozenset()
+
+
+def _same_frame(a: _Statement, b: _Statement) -> bool:
+    """Tell whether both say something of one subject in one way."""
+    return (
+        bool(a.subject)
+        and a.subject == b.subject
+        and a.link == b.link
+        and a.subject_numbers == b.subject_numbers
+    )
+
+
+def _other_number(a: _Statement, b: _Statement) -> bool:
+    if (
+        not a.numbers
+        or len(a.numbers) != len(b.numbers)
+        or a.numbers == b.numbers
+        or a.marks.dates != b.marks.dates
+    ):
+        return False
+    if any(_OPEN_ENDED.search(s.predicate) or _NUMBERED_THING.search(s.predicate) for s in (a, b)):
+        return False
+    return _jaccard(a.predicate_terms, b.predicate_terms) >= FRAME_OVERLAP
+
+
+def _other_date(a: _Statement, b: _Statement) -> bool:
+    if not a.marks.dates or not b.marks.dates or a.marks.dates == b.marks.dates or a.numbers != b.numbers:
+        return False
+    definite = all(_DEFINITE.match(s.plain) or not s.subject.isdisjoint(_SINGLE_VALUED_TERMS) for s in (a, b))
+    return definite and a.marks.negations == b.marks.negations and a.predicate_terms == b.predicate_terms
+
+
+def _other_value(a: _Statement, b: _Statement) -> bool:
+    """Tell whether an attribute that has one value at a time has another one."""
+    if a.marks.negations or b.marks.negations or a.marks.dates != b.marks.dates or a.numbers != b.numbers:
+        return False
+    if not a.predicate_terms or not b.predicate_terms or max(len(s.predicate.split()) for s in (a, b)) > 5:
+        return False
+    attribute = not a.subject.isdisjoint(_SINGLE_VALUED_TERMS)
+    named = attribute and (_DEFINITE.match(a.plain) is not None or a.link in {"=", ":"})
+    functional = _FUNCTIONAL_LINK.fullmatch(a.link) is not None
+    return (named or functional) and a.predicate_terms.isdisjoint(b.predicate_terms)
+
+
+_SINGLE_VALUED_TERMS: Final = frozenset(content_terms(" ".join(_SINGLE_VALUED)))
