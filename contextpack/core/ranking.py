@@ -1,0 +1,150 @@
+"""How much a candidate is worth: fused ranks, absolute relevance, recency, intent, and their mix (CMP §4)."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from contextpack.core.types import Candidate, ModelProfile, PackLayer
+
+RRF_K: Final = 60
+RECENCY_HALF_LIFE_DAYS: Final = 30.0
+RELEVANCE_DIGITS: Final = 4
+_SECONDS_PER_DAY: Final = 86_400.0
+
+# -- Ranks and strengths -------------------------------------------------------------------------
+
+
+def fuse(channels: Mapping[str, Sequence[str]], k: int = RRF_K) -> dict[str, float]:
+    """Fuse ranked lists by their reciprocal ranks.
+
+    Args:
+        channels: retriever → refs, best first; a ref counts once per channel, at its best place.
+        k: how little the first places stand out.
+    Returns: ref → score, best first; equal scores go to the smaller ref.
+    """
+    scores: defaultdict[str, float] = defaultdict(float)
+    for refs in channels.values():
+        for rank, ref in enumerate(dict.fromkeys(refs), start=1):
+            scores[ref] += 1.0 / (k + rank)
+    return dict(sorted(scores.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def absolute_relevances(order: Sequence[str], strength: Mapping[str, float]) -> dict[str, float]:
+    """Fit match strengths to the fused order, so that relevance never rises as the rank falls.
+
+    Neighbours that disagree with the order share their mean (isotonic regression by pooling adjacent
+    violators): the least change that makes the two agree.
+
+    Args:
+        order: refs, best first, each once.
+        strength: ref → absolute strength of the match, 0..1; a ref without one matched nothing.
+    Returns: ref → relevance, 0..1, rounded to four digits, in the given order.
+    """
+    pools: list[tuple[float, int]] = []  # (mean, members)
+    for ref in order:
+        mean, size = min(max(strength.get(ref, 0.0), 0.0), 1.0), 1
+        while pools and pools[-1][0] < mean:
+            earlier_mean, earlier_size = pools.pop()
+            mean = (mean * size + earlier_mean * earlier_size) / (size + earlier_size)
+            size += earlier_size
+        pools.append((mean, size))
+    relevances = (round(mean, RELEVANCE_DIGITS) for mean, size in pools for _ in range(size))
+    return dict(zip(order, relevances, strict=True))
+
+
+def recency_decay(moment: datetime, now: datetime, half_life_days: float = RECENCY_HALF_LIFE_DAYS) -> float:
+    """Return 1 for now or later, and half of it for each half-life that has gone by (CMP §4)."""
+    age_days = max(0.0, (now - moment).total_seconds() / _SECONDS_PER_DAY)
+    return math.exp(-age_days * math.log(2) / half_life_days)
+
+
+# -- Intent --------------------------------------------------------------------------------------
+
+
+class Intent(StrEnum):
+    """What a task is after."""
+
+    RECALL = "recall"
+    DECIDE = "decide"
+    HOWTO = "howto"
+    PLAN = "plan"
+    WHO = "who"
+
+
+# The share of a budget that each layer is worth to each intent; a column adds up to 1.
+_SHARES: Final[Mapping[PackLayer, tuple[float, float, float, float, float]]] = {
+    #                       recall decide howto plan  who
+    PackLayer.CONSTRAINTS: (0.10, 0.14, 0.14, 0.14, 0.06),
+    PackLayer.DECISIONS: (0.14, 0.30, 0.12, 0.18, 0.08),
+    PackLayer.FACTS: (0.38, 0.24, 0.22, 0.22, 0.30),
+    PackLayer.ENTITY: (0.10, 0.06, 0.04, 0.06, 0.26),
+    PackLayer.PROCEDURES: (0.08, 0.06, 0.30, 0.10, 0.04),
+    PackLayer.IDENTITY: (0.06, 0.06, 0.06, 0.06, 0.14),
+    PackLayer.OPEN_LOOPS: (0.06, 0.08, 0.06, 0.16, 0.06),
+    PackLayer.RECENCY: (0.08, 0.06, 0.06, 0.08, 0.06),
+}
+
+# Whole words, case aside; the first intent that is asked for wins.
+_CUES: Final[tuple[tuple[Intent, re.Pattern[str]], ...]] = tuple(
+    (intent, re.compile(rf"(?<![^\W_])(?:{cues})(?![^\W_])"))
+    for intent, cues in (
+        (Intent.HOWTO, r"how (?:to|do|does|can|should)|steps?|procedures?|runbook|instructions?|set ?up"),
+        (Intent.DECIDE, r"decide[ds]?|decisions?|choose|chose|chosen|should (?:we|i)|trade-?offs?|versus|vs"),
+        (Intent.PLAN, r"plan(?:s|ned|ning)?|roadmap|next steps?|to-?dos?|schedule|prepare|agenda|deadlines?"),
+        (Intent.WHO, r"who|whose|whom"),
+    )
+)
+
+_LOWEST_PRIOR: Final = 0.7
+
+
+def intent_of(task: str) -> Intent:
+    """Say what a task is after, by its cue words; `recall` where none stands out."""
+    text = task.casefold()
+    return next((intent for intent, cues in _CUES if cues.search(text)), Intent.RECALL)
+
+
+def layer_shares(task: str) -> Mapping[PackLayer, float]:
+    """Return the share of the budget that each layer is worth to the task; they add up to 1."""
+    column = tuple(Intent).index(intent_of(task))
+    return {layer: shares[column] for layer, shares in _SHARES.items()}
+
+
+def layer_priors(task: str) -> Mapping[PackLayer, float]:
+    """Return the factor with which each layer's utility is scaled, 1 for the layer that the task is after.
+
+    Priors temper and do not decide: none is under 0.7, so a match in an unlikely layer beats an idle memory
+    in a likely one.
+    """
+    shares = layer_shares(task)
+    largest = max(shares.values())
+    return {
+        layer: round(_LOWEST_PRIOR + (1.0 - _LOWEST_PRIOR) * share / largest, RELEVANCE_DIGITS)
+        for layer, share in shares.items()
+    }
+
+
+# -- Utility -------------------------------------------------------------------------------------
+
+
+def utility(candidate: Candidate, *, profile: ModelProfile, now: datetime, prior: float) -> float:
+    """Return what a candidate is worth before redundancy and cost.
+
+    Args:
+        candidate: without a relevance it counts as matching nothing; without a confidence, its trust counts.
+        profile: whose weights mix relevance, recency and authority.
+        now: aware; what recency is measured from.
+        prior: the factor of the candidate's layer.
+    Source: CMP §4.
+    """
+    relevance_weight, recency_weight, authority_weight = profile.weights
+    authority = candidate.trust if candidate.confidence is None else candidate.confidence
+    return prior * (
+        relevance_weight * (candidate.relevance or 0.0)
+        + recency_weight * recency_decay(candidate.moment, now)
+        + authority_weight * authority
+    )
