@@ -31,7 +31,7 @@ class Reader(Protocol):
     def projects(self) -> frozenset[str] | None: ...
 
 
-class MemoryQuerySet(_Base):
+class MemoryQuerySet(models.QuerySet["Memory"]):
     """Narrowings of `Memory`; every chain begins with `visible_to` or `in_vault`."""
 
     def in_vault(self, vault_id: str) -> "MemoryQuerySet":

@@ -30,10 +30,12 @@ def write_cursor(kind: str, *, vault_id: str, holder: str, query: str, state: An
 
 
 def read_cursor(
-    cursor: str, kind: str, *, vault_id: str, holder: str, query: str, field: str = "cursor"
+    cursor: str, kind: str, *, vault_id: str, holder: str, query: str | None, field: str = "cursor"
 ) -> Any:
     """Return the state of a cursor.
 
+    Args:
+        query: the digest that the cursor must continue; None where the cursor itself says what it continues.
     Raises: Unparsable if it is none of ours; NotHere if it is another vault's or another token's;
         Unprocessable if it continues another list or query.
     """
@@ -44,6 +46,6 @@ def read_cursor(
     of_kind, of_vault, of_holder, of_query, state = found
     if (of_vault, of_holder) != (vault_id, holder):
         raise NotHere
-    if (of_kind, of_query) != (kind, query):
+    if of_kind != kind or query not in (None, of_query):
         raise Unprocessable("the cursor continues another query", errors={field: "continues another query"})
     return state

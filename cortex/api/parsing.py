@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
-from django.http.request import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig
 from rest_framework.parsers import BaseParser
 
 from cortex.errors import TooLarge, Unparsable

@@ -59,7 +59,7 @@ def _from_api_exception(error: exceptions.APIException) -> Response:
     if isinstance(error, exceptions.NotAuthenticated | exceptions.AuthenticationFailed):
         response["WWW-Authenticate"] = getattr(error, "auth_header", "Bearer")
     if isinstance(error, exceptions.Throttled):
-        response["Retry-After"] = str(max(1, round(error.wait or RETRY_AFTER_SECONDS)))
+        response["Retry-After"] = str(max(1, round(getattr(error, "wait", None) or RETRY_AFTER_SECONDS)))
     return response
 
 

@@ -35,8 +35,17 @@ class StrictSerializer(serializers.Serializer[Any]):
         in_query = request.method in {"GET", "DELETE", "HEAD"}
         if not in_query and request.query_params:
             refuse_query(request)
+        check_query(request)
         data = query_values(request.query_params, cls) if in_query else request.data
-        reader = cls(data=data, context={"in_query": in_query, **(extra or {})})
+        return cls.read(data, context={"in_query": in_query, **(extra or {})})
+
+    @classmethod
+    def read(cls, data: Any, *, context: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Validate decoded JSON, whoever sent it.
+
+        Raises: ValidationError (422).
+        """
+        reader = cls(data=data, context=dict(context or {}))
         reader.is_valid(raise_exception=True)
         return dict(reader.validated_data)
 
@@ -52,9 +61,17 @@ def refuse_query(request: Request) -> None:
         )
 
 
+def check_query(request: Request) -> None:
+    """Refuse a query string whose text no database can store.
+
+    Raises: Unparsable.
+    """
+    params = request.query_params
+    check_text([*params, *(value for _, values in params.lists() for value in values)])
+
+
 def query_values(params: QueryDict, serializer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """Turn a query string into a body: lists are repeated or comma-separated, a repeated scalar is an error."""
-    check_text([*params, *(value for values in params.lists() for value in values[1])])
     fields = serializer().fields
     return {name: _query_value(fields.get(name), values) for name, values in params.lists()}
 

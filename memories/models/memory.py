@@ -85,7 +85,7 @@ class Memory(TenantModel):
 
     term_hashes = models.BinaryField(default=b"", editable=False)
 
-    objects: ClassVar = MemoryQuerySet.as_manager()
+    objects = MemoryQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "memories"
