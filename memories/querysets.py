@@ -14,11 +14,7 @@ from memories.core.entities import entity_key
 from memories.core.kinds import MemoryLayer, Status
 
 if TYPE_CHECKING:
-    from memories.models import Vault
-
-    _Base = models.QuerySet["Memory", "Memory"]
-else:
-    _Base = models.QuerySet
+    from memories.models.vault import Vault
 
 
 class Reader(Protocol):
