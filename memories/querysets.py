@@ -14,6 +14,7 @@ from memories.core.entities import entity_key
 from memories.core.kinds import MemoryLayer, Status
 
 if TYPE_CHECKING:
+    from memories.models.memory import Memory  # noqa: F401 - a base class names it in quotes
     from memories.models.vault import Vault
 
 
