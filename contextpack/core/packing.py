@@ -1,0 +1,38 @@
+"""What both packers speak of: prices, what was packed, what was missed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from contextpack.core.folding import Claim
+from contextpack.core.types import Item, PackLayer
+
+SCORE_DIGITS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tariff:
+    """What things cost in tokens, as they are sent."""
+
+    item: Callable[[Item], int]
+    section: Callable[[PackLayer], int]  # opening a layer's section, charged once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """A claim that the budget left out."""
+
+    claim: Claim
+    utility: float
+    density: float
+    tokens: int  # about what its cheapest form would have cost
+    short_by: int  # about how many more tokens of budget would have brought it in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """What a budget bought."""
+
+    items: tuple[Item, ...]  # in the order in which they were first picked
+    used: int
+    missed: tuple[Missed, ...] = ()  # best first
