@@ -424,7 +424,7 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
         self.withdrawn: set[str] = set()
         self.cursors: set[int] = set()
 
-    def servable(self, served):
+    def servable(self, served: list[Served]) -> list[Served]:
         return [i for i in served if i.ref not in self.withdrawn and i.ref not in self.heads]
 
     @rule(target=answers, who=st.integers(0, 1), served=PACKS, digest=REQUESTS, attach=st.booleans())
