@@ -7,3 +7,9 @@ class SessionsConfig(AppConfig):
     name = "sessions"
     label = "memory_sessions"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from memories.signals import content_withdrawn
+        from sessions.stepping import on_content_withdrawn  # models exist only now
+
+        content_withdrawn.connect(on_content_withdrawn, dispatch_uid="sessions.traces")

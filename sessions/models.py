@@ -1,7 +1,8 @@
 """What is kept of a conversation: its state in one row, and a bounded log of its deltas.
 
-A session keeps refs and the words of its tasks, never the text of a memory: a memory that is forgotten has no
-copy here. Its ref stays until the client was told, and whoever shows a session leaves out what may not be named.
+A session keeps refs and the words of its tasks, never the text of a memory. When one is forgotten, those words go
+(`stepping.forget_refs`); its ref stays in the known-set and the log until the client was told, and whoever shows
+a session leaves out what may not be named.
 """
 
 import hashlib

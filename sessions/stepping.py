@@ -6,11 +6,14 @@ does not carry; one or two more where some were superseded or withdrawn, one whe
 a session's first turn, one each 16th answer to shorten the log.
 """
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from cortex.errors import NotHere
 from memories.querysets import Reader
@@ -25,7 +28,7 @@ from sessions.core.delta import (
     logged,
     needs_log,
 )
-from sessions.core.state import SessionState
+from sessions.core.state import SessionState, without_traces
 from sessions.models import DeltaRecord, WorkingSession, scope_of
 from sessions.standing import Fallen, fallen_of
 
@@ -92,6 +95,40 @@ def end_session(reader: Reader, session_id: str) -> None:
             raise NotHere
         DeltaRecord.objects.filter(vault_id=session.vault_id, session_id=session.pk).delete()
         WorkingSession.objects.filter(vault_id=session.vault_id, pk=session.pk).delete()
+
+
+def forget_refs(vault_id: str, refs: Collection[str]) -> int:
+    """Wipe what the vault's sessions keep beside the refs of forgotten memories: see `without_traces`.
+
+    Inside the forgetting transaction. A session that mentions a ref nowhere in its state or log stays as it is.
+
+    Returns: how many sessions had dealt with any of these memories.
+    """
+    touched = sorted(_mentioning(vault_id, refs))
+    for pk in touched:
+        rows = WorkingSession.objects.filter(vault_id=vault_id, pk=pk)
+        stored = rows.select_for_update().values_list("state", flat=True).first()
+        if stored is not None:
+            rows.update(state=without_traces(SessionState.from_json(stored), refs).to_json())
+    return len(touched)
+
+
+def on_content_withdrawn(
+    sender: object, *, vault_id: str, refs: frozenset[str], erase: bool, **_: object
+) -> Mapping[str, int]:
+    """Drop the traces that sessions keep of forgotten memories (receiver of `content_withdrawn`)."""
+    return {"sessions": forget_refs(vault_id, refs)} if erase else {}
+
+
+def _mentioning(vault_id: str, refs: Collection[str]) -> set[int]:
+    """The keys of the sessions whose state or log holds any of the refs; two queries per ref."""
+    states = WorkingSession.objects.filter(vault_id=vault_id).annotate(text=Cast("state", TextField()))
+    log = DeltaRecord.objects.filter(vault_id=vault_id).annotate(text=Cast("payload", TextField()))
+    found: set[int] = set()
+    for ref in refs:
+        found.update(states.filter(text__contains=json.dumps(ref)).values_list("pk", flat=True))
+        found.update(log.filter(text__contains=json.dumps(ref)).values_list("session_id", flat=True))
+    return found
 
 
 def read_log(session: WorkingSession) -> list[LoggedDelta]:

@@ -5,8 +5,8 @@ Rule: these are values. Nothing here reads a clock, a row or a random number, an
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 SESSION_KNOWN_CAP = 512
@@ -76,6 +76,18 @@ class SessionState:
             delta_cursor=data.get("delta_cursor", 0),
             last_request=data.get("last_request", ""),
         )
+
+
+def without_traces(state: SessionState, refs: Collection[str]) -> SessionState:
+    """The state after these memories were forgotten.
+
+    Gone are the mentions in the trajectory, and the centroid, whose words came from tasks that these memories
+    answered. The known-set stays: it is what the client holds, and only a delta can take that back.
+    """
+    trajectory = tuple(
+        replace(step, ids=tuple(ref for ref in step.ids if ref not in refs)) for step in state.trajectory
+    )
+    return replace(state, trajectory=trajectory, centroid={})
 
 
 def known_to_json(known: Mapping[str, Known]) -> dict[str, list[int]]:

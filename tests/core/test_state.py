@@ -16,6 +16,7 @@ from sessions.core.state import (
     capped,
     drifted,
     extended,
+    without_traces,
 )
 
 refs = st.text("abcdef0123456789", min_size=1, max_size=6).map("mem_{}".format)
@@ -91,6 +92,23 @@ def test_what_the_cap_keeps_was_never_served_before_what_it_drops(known, cap):
     dropped = [(known[ref].turn, ref) for ref in known.keys() - kept.keys()]
     stays = [(known[ref].turn, ref) for ref in kept]
     assert not dropped or not stays or max(dropped) < min(stays)
+
+
+# -- Forgetting -----------------------------------------------------------------------------------
+
+
+def test_a_forgotten_memory_leaves_the_trajectory_and_its_words_but_stays_known():
+    state = SessionState(
+        known={"a": Known(turn=1, rung=2)},
+        trajectory=(TrajectoryStep(turn=1, tokens=9, ids=("a", "b")),),
+        centroid={"locker": 0.25},
+        turn=1,
+        delta_cursor=1,
+    )
+    after = without_traces(state, {"a"})
+    assert after.trajectory == (TrajectoryStep(turn=1, tokens=9, ids=("b",)),)
+    assert after.centroid == {}
+    assert after.known == state.known
 
 
 # -- The trajectory and the centroid --------------------------------------------------------------

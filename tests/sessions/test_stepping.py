@@ -2,6 +2,7 @@
 
 import threading
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -11,9 +12,10 @@ from cortex.errors import NotHere
 from memories.access import operator_of
 from memories.core.kinds import Status
 from memories.models import Vault
+from memories.signals import content_withdrawn
 from sessions.core.delta import SESSION_LOG_CAP, Delta
 from sessions.models import DeltaRecord, WorkingSession
-from sessions.stepping import end_session, remembered
+from sessions.stepping import end_session, forget_refs, remembered
 from tests.sessions.rows import (
     NOW,
     caller_with,
@@ -223,6 +225,49 @@ def test_the_log_is_bounded_and_what_it_lost_is_a_resync(vault):
     assert DeltaRecord.objects.filter(vault=vault).count() < SESSION_LOG_CAP + 16
     assert not step(vault, "mem_a", since=session.delta_cursor - SESSION_LOG_CAP).reset
     assert step(vault, "mem_a", since=session.delta_cursor - SESSION_LOG_CAP - 1).reset
+
+
+# -- Forgetting -----------------------------------------------------------------------------------
+
+
+def test_forgetting_wipes_the_traces_in_the_sessions_that_dealt_with_the_memory(vault):
+    step(vault, "mem_a", "mem_b", task_terms=["locker"])
+    step(vault, "mem_b", session_id="other", task_terms=["invoice"])
+    other_vault = make_vault("bob")
+    step(other_vault, "mem_a", task_terms=["theirs"])
+
+    told = content_withdrawn.send(sender=None, vault_id=vault.pk, refs=frozenset({"mem_a"}), erase=True)
+
+    states = {
+        (session.vault_id, session.session_id): session.state for session in WorkingSession.objects.all()
+    }
+    erased: list[Any] = [counts for _, counts in told]
+    assert {"sessions": 1} in erased
+    assert states[vault.pk, "chat-1"]["centroid"] == {}
+    assert states[vault.pk, "chat-1"]["trajectory"][0]["ids"] == ["mem_b"]
+    assert states[vault.pk, "other"]["centroid"] == {"invoice": 0.25}
+    assert states[other_vault.pk, "chat-1"]["centroid"] == {"theirs": 0.25}
+
+
+def test_forgetting_reaches_a_session_that_only_remembers_in_its_log(vault):
+    step(vault, "mem_a", task_terms=["locker"])
+    for _ in range(9):
+        step(vault, "mem_b")
+    assert forget_refs(vault.pk, ["mem_a"]) == 1
+    assert forget_refs(vault.pk, ["mem_"]) == 0
+
+
+def test_a_forgotten_memory_is_still_retracted(vault):
+    step(vault, "mem_a", content_travels_once=True)
+    forget(vault, "mem_a")
+    forget_refs(vault.pk, ["mem_a"])
+    assert step(vault, "mem_b", content_travels_once=True).retracted == ("mem_a",)
+
+
+def test_what_is_only_archived_wipes_nothing(vault):
+    step(vault, "mem_a", task_terms=["locker"])
+    content_withdrawn.send(sender=None, vault_id=vault.pk, refs=frozenset({"mem_a"}), erase=False)
+    assert WorkingSession.objects.get(vault=vault).state["centroid"] == {"locker": 0.25}
 
 
 # -- Whose session --------------------------------------------------------------------------------
