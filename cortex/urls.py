@@ -2,12 +2,21 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from cortex import health
 
 urlpatterns = [
-    path("admin/", admin.site.urls),
+    path("", RedirectView.as_view(url="/docs", permanent=False)),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path("v1/schema", SpectacularAPIView.as_view(), name="schema"),
     path("v1/", include("memories.urls")),
     path("v1/", include("sessions.urls")),
     path("v1/", include("contextpack.urls")),
+    path("admin/", admin.site.urls),
 ]
 
 handler400 = "cortex.api.problems.bad_request"

@@ -1,0 +1,218 @@
+"""A function per question, each read from top to bottom: context, query, expand.
+
+Data goes one way: gather, assemble, step the session, write down, render. Once a pack is assembled nothing
+changes it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from django.db import transaction
+
+from contextpack.core.assembly import assemble
+from contextpack.core.envelope import build_envelope
+from contextpack.core.mql import pack_follow_ups
+from contextpack.core.rendering import as_json, as_markdown, item_text
+from contextpack.core.tokens import estimate_tokens, family_of
+from contextpack.core.types import (
+    RUNG_ORDER,
+    ContextRequest,
+    DeltaMode,
+    Item,
+    Pack,
+    PackFormat,
+    PackLayer,
+    PinStub,
+)
+from contextpack.items import whole_item
+from contextpack.models import Receipt
+from contextpack.paging import next_page
+from contextpack.recording import JSON_TYPE, MARKDOWN_TYPE, keep_pin, save_patiently, stub_of, wanted_receipt
+from contextpack.retrieval import gather_candidates, load_candidates
+from cortex.api.pagination import query_digest
+from cortex.api.rendering import dump_json
+from memories.access import Caller
+from memories.core.text import content_terms
+from sessions.core.delta import Delta, Served
+from sessions.stepping import Turn, advance
+
+CONTENT_SHARE: Final = "Cortex-Content-Share"
+DELTA_HEADER: Final = "Cortex-Delta"
+CURSOR_HEADER: Final = "Cortex-Cursor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer, ready to be sent."""
+
+    body: Mapping[str, Any] | str
+    content_type: str
+    headers: Mapping[str, str]
+
+    @property
+    def content(self) -> bytes:
+        return self.body.encode() if isinstance(self.body, str) else dump_json(self.body)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What the session and the books add to a pack."""
+
+    delta: Delta | None
+    attached: tuple[Item, ...]
+    receipt: Receipt | None
+    pin: PinStub | None
+
+
+def answer_context(caller: Caller, request: ContextRequest) -> Answer:
+    """Answer a task with the pack that fits the asking model's budget.
+
+    Raises: NotHere, Unprocessable and the like only before anything was written.
+    """
+    pack = assemble(gather_candidates(caller, request), request)
+    told = _record(caller, request, pack)
+    return _render(caller, request, pack, told)
+
+
+def _record(caller: Caller, request: ContextRequest, pack: Pack) -> _Told:
+    """Step the session and write receipt and pin, all of it or none."""
+    receipt = wanted_receipt(caller, request, pack)
+    if request.session_id is None and not request.pin:
+        if receipt:
+            save_patiently(receipt)
+        return _Told(delta=None, attached=(), receipt=receipt, pin=None)
+    with transaction.atomic():
+        delta, attached = _step(caller, request, pack)
+        pin = keep_pin(caller, request, pack) if request.pin else None
+        if receipt:
+            receipt.save(force_insert=True)
+    return _Told(delta=delta, attached=attached, receipt=receipt, pin=pin)
+
+
+def _step(caller: Caller, request: ContextRequest, pack: Pack) -> tuple[Delta | None, tuple[Item, ...]]:
+    """Advance the session by this pack.
+
+    Returns: the delta, and the heads of superseded memories that travel beside the pack.
+    """
+    if request.session_id is None:
+        return None, ()
+    on_offer: dict[str, Item] = {}
+
+    def offer(heads: Collection[str]) -> Sequence[Served]:
+        on_offer.update(_heads_that_fit(caller, request, pack, heads))
+        return [_served(item) for item in on_offer.values()]
+
+    turn = Turn(
+        session_id=request.session_id,
+        since=request.since,
+        dropped=request.dropped,
+        content_travels_once=request.delta is DeltaMode.CONTENT,
+        request_digest=_request_digest(request),
+        task_terms=tuple(content_terms(request.task, caller.vault.language)),
+        tokens=pack.budget.used,
+        now=request.now,
+    )
+    delta = advance(caller, turn, served=[_served(item) for item in pack.items], offer=offer)
+    return delta, tuple(on_offer[ref] for ref in delta.attached)
+
+
+def _served(item: Item) -> Served:
+    return Served(
+        ref=item.ref, rung=RUNG_ORDER[item.rung], relevance=item.candidate.relevance, item_tokens=item.tokens
+    )
+
+
+def _heads_that_fit(
+    caller: Caller, request: ContextRequest, pack: Pack, heads: Collection[str]
+) -> dict[str, Item]:
+    """Make items of memories that replaced held ones, as long as they fit into what the pack left of its budget."""
+    found = load_candidates(caller, matches={}, standing=dict.fromkeys(sorted(heads), PackLayer.FACTS))
+    family, room = family_of(request.profile, request.model), pack.budget.tokens - pack.budget.used
+    fitting: dict[str, Item] = {}
+    for candidate in found:
+        item = whole_item(candidate)
+        item = replace(item, tokens=estimate_tokens(item_text(item, request.format), family))
+        if item.tokens <= room:
+            fitting[item.ref] = item
+            room -= item.tokens
+    return fitting
+
+
+def _request_digest(request: ContextRequest) -> str:
+    """Name the question, whatever its client says of the session."""
+    return query_digest(
+        [
+            request.task,
+            request.format,
+            request.profile.name,
+            request.budget,
+            request.project,
+            request.layers,
+            request.entities,
+            request.delta,
+        ]
+    )
+
+
+# -- Rendering -----------------------------------------------------------------------------------
+
+
+def _render(caller: Caller, request: ContextRequest, pack: Pack, told: _Told) -> Answer:
+    send_refs, sent = _travelling(request, pack, told)
+    cursor = next_page(caller, request, pack)
+    headers = {CONTENT_SHARE: _content_share(sent)}
+    if told.delta and told.delta.reset:
+        headers[DELTA_HEADER] = "reset"
+    memory = working_memory(told.delta, request) if told.delta else None
+    if request.format is PackFormat.MARKDOWN:
+        if cursor:
+            headers[CURSOR_HEADER] = cursor
+        text = as_markdown(sent, request, working_memory=memory, send_refs=send_refs)
+        return Answer(body=text, content_type=MARKDOWN_TYPE, headers=headers)
+    build = build_envelope if request.format is PackFormat.SMP else as_json
+    body = build(
+        sent,
+        request,
+        working_memory=memory,
+        receipt=stub_of(told.receipt),
+        pin=told.pin,
+        cursor=cursor,
+        follow_ups=pack_follow_ups(pack),
+        send_refs=send_refs,
+    )
+    return Answer(body=body, content_type=JSON_TYPE, headers=headers)
+
+
+def _travelling(request: ContextRequest, pack: Pack, told: _Told) -> tuple[frozenset[str] | None, Pack]:
+    """Return which refs travel (None: all) and the pack with the heads beside it, its budget as it is sent."""
+    if told.delta is None or request.delta is not DeltaMode.CONTENT:
+        return None, pack
+    fresh = frozenset(ref for ref, _ in told.delta.new) | frozenset(told.delta.changed)
+    items = (*pack.items, *told.attached)
+    travelling = [item for item in items if item.ref in fresh]
+    budget = replace(pack.budget, used=sum(item.tokens for item in travelling))
+    return fresh, replace(pack, items=items, budget=budget)
+
+
+def _content_share(pack: Pack) -> str:
+    used = pack.budget.used
+    return f"{min(1.0, pack.budget.content_tokens / used) if used else 0.0:.3f}"
+
+
+def working_memory(delta: Delta, request: ContextRequest) -> dict[str, Any]:
+    """Return a delta as it goes on the wire (CMP §8.2; with new content only: CONTRACT §6)."""
+    told: dict[str, Any] = {
+        "new": [{"ref": ref, "delta_relevance": relevance} for ref, relevance in delta.new],
+        "evicted": list(delta.evicted),
+        "superseded": [{"ref": ref, "replacement": head} for ref, head in delta.superseded],
+        "cursor": str(delta.cursor),
+    }
+    if request.delta is not DeltaMode.CONTENT:
+        return told
+    return told | {
+        "carried": list(delta.carried),
+        "changed": list(delta.changed),
+        "retracted": list(delta.retracted),
+        "tokens_saved": delta.tokens_saved,
+    }

@@ -1,0 +1,129 @@
+"""Reading what was written down of earlier answers: receipts, why-not, pins."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from contextpack.core.receipts import fate_of, fates_from_wire
+from contextpack.models import EVERY_PROJECT, Pin, Receipt
+from cortex.errors import Gone, NotHere
+from memories.access import Caller
+from memories.core.kinds import Status
+from memories.models import Memory
+
+SERVED: Final = "served"
+
+
+def find_receipt(caller: Caller, ref: str) -> Receipt:
+    """Return a receipt whose projects the caller sees all of.
+
+    Raises: NotHere.
+    """
+    receipt = Receipt.objects.filter(vault_id=caller.vault.pk, ref=ref).first()
+    if receipt is None or not _is_readable(caller, receipt.scope):
+        raise NotHere
+    return receipt
+
+
+def receipt_as_wire(receipt: Receipt) -> dict[str, Any]:
+    """Return what was served to whom and why, and what became of every other candidate."""
+    return {
+        "id": receipt.ref,
+        "assembled_at": receipt.assembled_at.isoformat(),
+        "actor": receipt.actor,
+        "session_id": receipt.session_id or None,
+        "task": receipt.task,
+        "request": receipt.request,
+        "profile": receipt.profile,
+        "budget": {"tokens": receipt.budget_tokens, "used": receipt.budget_used},
+        "coverage": receipt.coverage,
+        "pack_digest": receipt.pack_digest,
+        "items": receipt.items,
+        "not_packed": receipt.fates,
+    }
+
+
+def why_not(caller: Caller, receipt: Receipt, ref: str) -> dict[str, Any]:
+    """Name the one reason why a memory was not in a pack.
+
+    Returns: `reason` and the figures that decided it; the reason is `served` where the memory was in it.
+    Raises: NotHere for a memory that the caller has none of.
+    """
+    memory = Memory.objects.visible_to(caller).filter(ref=ref).first()
+    if memory is None:
+        raise NotHere
+    told = {"receipt": receipt.ref, "ref": ref}
+    item = next((item for item in receipt.items if item["ref"] == ref), None)
+    if item is not None:
+        return {**told, "reason": SERVED, "rung": item["rung"], "tokens": item["tokens"]}
+    fate = fate_of(ref, fates_from_wire(receipt.fates))
+    return {**told, **(fate or {"reason": _absence(memory, receipt)})}
+
+
+def _absence(memory: Memory, receipt: Receipt) -> str:
+    """Tell why retrieval never offered a memory; what bars it from any pack comes first."""
+    at, as_of = receipt.assembled_at, datetime.fromisoformat(receipt.request["as_of"])
+    checks: Mapping[str, bool] = {
+        "redacted": memory.redacted_at is not None,
+        "archived": memory.status == Status.ARCHIVED,
+        "pending": memory.status == Status.PENDING or memory.withheld,
+        "expired": memory.expires_at is not None and memory.expires_at <= at,
+        "other_project": not _in_scope(memory.project, receipt.scope),
+        "superseded": memory.superseded_by is not None and _replaced_by_then(memory, at=at, as_of=as_of),
+        "filtered": _is_filtered(memory, receipt.request, as_of=as_of),
+    }
+    return next((reason for reason, holds in checks.items() if holds), "not_retrieved")
+
+
+def _replaced_by_then(memory: Memory, *, at: datetime, as_of: datetime) -> bool:
+    learnt, since = memory.superseded_at, memory.superseded_from
+    return (learnt is None or learnt <= at) and (since is None or since <= as_of)
+
+
+def _is_filtered(memory: Memory, request: Mapping[str, Any], *, as_of: datetime) -> bool:
+    """Tell whether the request's own narrowing, or its moments, left the memory out."""
+    known_at = datetime.fromisoformat(request["known_at"])
+    ended = memory.valid_to is not None and memory.valid_to <= as_of
+    named = request["entities"]
+    return (
+        (request["project"] is not None and memory.project not in ("", request["project"]))
+        or bool(request["layers"] and memory.layer not in request["layers"])
+        or memory.true_since > as_of
+        or ended
+        or memory.recorded_at > known_at
+        or bool(named and not _mentions(memory, named))
+    )
+
+
+def _mentions(memory: Memory, names: list[str]) -> bool:
+    return (
+        Memory.objects.in_vault(memory.vault_id)
+        .filter(pk=memory.pk)
+        .mentioning(memory.vault_id, names)
+        .exists()
+    )
+
+
+def _in_scope(project: str, scope: str) -> bool:
+    return scope == EVERY_PROJECT or project == "" or project in scope.split("\n")
+
+
+def find_pin(caller: Caller, ref: str) -> Pin:
+    """Return a kept pack whose projects the caller sees all of.
+
+    Raises: NotHere; Gone once something in it was forgotten or redacted.
+    """
+    pins = Pin.objects.filter(vault_id=caller.vault.pk, ref=ref).order_by("created_at", "pk")
+    pin = next((pin for pin in pins if _is_readable(caller, pin.scope)), None)
+    if pin is None:
+        raise NotHere
+    if pin.withdrawn_at is not None:
+        raise Gone("something in this pack was forgotten or redacted since")
+    return pin
+
+
+def _is_readable(caller: Caller, scope: str) -> bool:
+    """A token that is limited to projects reads what was told to nobody with more of them."""
+    if caller.projects is None:
+        return True
+    return scope != EVERY_PROJECT and caller.projects.issuperset(scope.split("\n"))

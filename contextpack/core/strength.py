@@ -1,0 +1,31 @@
+"""How strongly a memory answers a task, on one scale for every task: 0 has nothing to do with it, 1 says all of it.
+
+Ranks say which of two memories answers better; a strength says whether either answers at all.
+"""
+
+from typing import Final
+
+# Cosines above the vault's median for the same task; below the first they are noise, at the second a close match.
+COSINE_FLOOR: Final = 0.10
+COSINE_CEILING: Final = 0.60
+COVERAGE_WEIGHT: Final = 0.9
+COSINE_WEIGHT: Final = 0.5
+RELEVANT_FROM: Final = 0.2
+
+
+def match_strength(*, coverage: float, cosine_lift: float) -> float:
+    """Blend what the words and the meaning say; either alone may carry a match.
+
+    Args:
+        coverage: share of the task's weighted content terms that the memory has, 0..1.
+        cosine_lift: similarity of the vectors less the median similarity of the vault to this task.
+    Returns: 0..1.
+    """
+    span = COSINE_CEILING - COSINE_FLOOR
+    closeness = min(1.0, max(0.0, (cosine_lift - COSINE_FLOOR) / span))
+    return 1.0 - (1.0 - COVERAGE_WEIGHT * coverage) * (1.0 - COSINE_WEIGHT * closeness)
+
+
+def is_relevant(strength: float) -> bool:
+    """Tell whether a best match of this strength answers the task at all."""
+    return strength >= RELEVANT_FROM

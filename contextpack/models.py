@@ -1,0 +1,69 @@
+"""What is kept of an answer: the receipt that explains it, and the pin that replays it."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.utils import timezone
+
+from memories.ids import new_ref, random_key
+from memories.models.tenancy import TenantModel
+
+EVERY_PROJECT = "*"
+
+
+def new_receipt_ref() -> str:
+    return new_ref("rcp")
+
+
+class Receipt(TenantModel):
+    """The audit record of one pack: what was served to whom and why; no memory text."""
+
+    id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
+    ref = models.CharField(max_length=40, default=new_receipt_ref, editable=False)
+    actor = models.CharField(max_length=200)
+    scope = models.CharField(
+        max_length=2000, default=EVERY_PROJECT, help_text="the projects the asker saw, or *"
+    )
+    session_id = models.CharField(max_length=200, blank=True, default="")
+    assembled_at = models.DateTimeField(default=timezone.now)
+    task = models.TextField()
+    request = models.JSONField(default=dict)
+    profile = models.CharField(max_length=40)
+    budget_tokens = models.PositiveIntegerField()
+    budget_used = models.PositiveIntegerField()
+    coverage = models.JSONField(default=dict)
+    items = models.JSONField(default=list)
+    fates = models.JSONField(default=list)
+    pack_digest = models.CharField(max_length=80)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["vault", "ref"], name="receipt_ref_once")]
+        indexes: ClassVar = [
+            models.Index(fields=["vault", "assembled_at", "id"], name="receipt_by_time"),
+            models.Index(fields=["vault", "session_id"], name="receipt_by_session"),
+        ]
+
+    def __str__(self) -> str:
+        return self.ref
+
+
+class Pin(TenantModel):
+    """A pack kept under its content address, byte for byte, until something in it is withdrawn."""
+
+    id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
+    ref = models.CharField(max_length=80)
+    scope = models.CharField(max_length=2000, default=EVERY_PROJECT)
+    digest = models.CharField(max_length=80)
+    content_type = models.CharField(max_length=100)
+    body = models.BinaryField()
+    refs = models.JSONField(default=list, help_text="every memory whose text stands in the body")
+    created_at = models.DateTimeField(default=timezone.now)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["vault", "ref", "scope"], name="pin_once_per_scope")
+        ]
+
+    def __str__(self) -> str:
+        return self.ref

@@ -1,0 +1,169 @@
+"""What is kept of an answer: receipts, pins, and their withdrawal."""
+
+import logging
+import threading
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import OperationalError, connection
+from django.utils import timezone
+
+from contextpack.core.canonical import canonical_bytes, digest, pack_digest
+from contextpack.core.envelope import build_envelope, coverage_block
+from contextpack.core.receipts import fates_as_wire, receipt_items
+from contextpack.core.rendering import as_json, as_markdown
+from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, ReceiptStub
+from contextpack.models import EVERY_PROJECT, Pin, Receipt
+from memories.access import Caller
+
+JSON_TYPE: Final = "application/json"
+MARKDOWN_TYPE: Final = "text/markdown; charset=utf-8"
+_PIN_LENGTH: Final = 40
+_PATIENCE_MS: Final = 200  # how long an answer that changes nothing else waits for a busy database
+
+log = logging.getLogger(__name__)
+
+
+def scope_of(caller: Caller) -> str:
+    """Return the projects that a caller sees, in the form in which receipts and pins keep it."""
+    return EVERY_PROJECT if caller.projects is None else "\n".join(sorted(caller.projects))
+
+
+# -- Receipts ------------------------------------------------------------------------------------
+
+
+def draft_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Receipt:
+    """Write down what is served to whom and why; nothing is saved yet."""
+    return Receipt(
+        vault_id=caller.vault.pk,
+        actor=caller.actor,
+        scope=scope_of(caller),
+        session_id=request.session_id or "",
+        assembled_at=request.now,
+        task=request.task,
+        request=_asked(request),
+        profile=request.profile.name,
+        budget_tokens=pack.budget.tokens,
+        budget_used=pack.budget.used,
+        coverage=coverage_block(pack.coverage, stated=pack.stated),
+        items=receipt_items(pack),
+        fates=fates_as_wire(fate for fate in pack.fates if fate.outcome != "packed"),
+        pack_digest=pack_digest(pack),
+    )
+
+
+def stub_of(receipt: Receipt | None) -> ReceiptStub | None:
+    """Return what the answer itself tells of its receipt."""
+    if receipt is None:
+        return None
+    return ReceiptStub(
+        id=receipt.ref,
+        assembled_at=receipt.assembled_at,
+        pack_digest=receipt.pack_digest,
+        items=len(receipt.items),
+    )
+
+
+def wanted_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Receipt | None:
+    return draft_receipt(caller, request, pack) if settings.CORTEX_RECEIPTS == "all" else None
+
+
+def save_patiently(receipt: Receipt) -> None:
+    """Save a receipt without letting its answer wait for another writer.
+
+    A read must not queue behind a long write: where the database stays busy, a thread of this process writes
+    the receipt once it is free again.
+    """
+    if connection.vendor != "sqlite":
+        receipt.save(force_insert=True)
+        return
+    try:
+        with _short_patience():
+            receipt.save(force_insert=True)
+    except OperationalError:
+        threading.Thread(target=_save_later, args=(receipt,), name="receipt", daemon=False).start()
+
+
+class _short_patience:
+    """Within it, this connection gives up on a locked database after a moment."""
+
+    def __enter__(self) -> None:
+        self._set(_PATIENCE_MS)
+
+    def __exit__(self, *_: object) -> None:
+        self._set(int(settings.DATABASES["default"]["OPTIONS"]["timeout"]) * 1_000)
+
+    @staticmethod
+    def _set(milliseconds: int) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
+
+
+def _save_later(receipt: Receipt) -> None:
+    try:
+        receipt.save(force_insert=True)
+    except OperationalError:
+        log.warning("a receipt was lost: the database stayed locked", extra={"receipt": receipt.ref})
+    finally:
+        connection.close()
+
+
+def _asked(request: ContextRequest) -> dict[str, Any]:
+    return {
+        "format": request.format.value,
+        "model": request.model,
+        "as_of": request.as_of.isoformat(),
+        "known_at": request.known_at.isoformat(),
+        "project": request.project,
+        "layers": [layer.value for layer in request.layers],
+        "entities": list(request.entities),
+        "delta": request.delta.value,
+        "since": request.since,
+        "page": bool(request.already_sent),
+    }
+
+
+# -- Pins ----------------------------------------------------------------------------------------
+
+
+def keep_pin(caller: Caller, request: ContextRequest, pack: Pack) -> PinStub:
+    """Keep a pack under its content address.
+
+    Returns: the handle; the same pack always has the same.
+    """
+    body, content_type = pinned_bytes(pack, request)
+    content = digest(body)
+    ref = f"pin_{content.removeprefix('sha256:')[:_PIN_LENGTH]}"
+    refs = sorted({ref for item in pack.items for ref in (item.ref, *item.folded_refs)})
+    Pin.objects.get_or_create(
+        vault_id=caller.vault.pk,
+        ref=ref,
+        scope=scope_of(caller),
+        defaults={"digest": content, "content_type": content_type, "body": body, "refs": refs},
+    )
+    return PinStub(id=ref, digest=content)
+
+
+def pinned_bytes(pack: Pack, request: ContextRequest) -> tuple[bytes, str]:
+    """Return what a pin keeps: the answer without receipt, session and pin parts, and its content type."""
+    if request.format is PackFormat.MARKDOWN:
+        return as_markdown(pack, request).encode(), MARKDOWN_TYPE
+    body = build_envelope(pack, request) if request.format is PackFormat.SMP else as_json(pack, request)
+    return canonical_bytes(body), JSON_TYPE
+
+
+def withdraw_pins(vault_id: str, refs: Collection[str]) -> int:
+    """Erase every pin that holds the text of any of these memories; its address answers 410 from then on."""
+    gone = frozenset(refs)
+    rows = Pin.objects.filter(vault_id=vault_id, withdrawn_at__isnull=True).values_list("pk", "refs")
+    holding = [pk for pk, held in rows.iterator() if gone.intersection(held)]
+    Pin.objects.filter(vault_id=vault_id, pk__in=holding).update(body=b"", withdrawn_at=timezone.now())
+    return len(holding)
+
+
+def on_content_withdrawn(
+    sender: object, *, vault_id: str, refs: frozenset[str], erase: bool, **_: object
+) -> Mapping[str, int]:
+    """Drop the copies that this app keeps of withdrawn text (receiver of `content_withdrawn`)."""
+    return {"pins": withdraw_pins(vault_id, refs)} if erase else {}

@@ -1,0 +1,347 @@
+"""From a task to candidates: the only reads of memories on the way to a pack.
+
+Filters come first: every channel searches only what the request may serve, so nothing is crowded out by rows
+that would be dropped afterwards. A superseded memory that matches lends its match to the head of its chain.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Q
+
+from contextpack.core.ranking import absolute_relevances, fuse
+from contextpack.core.strength import COSINE_FLOOR, is_relevant, match_strength
+from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
+from memories.access import Caller
+from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
+from memories.core.supersession import active_head
+from memories.core.text import content_terms, unpack_hashes
+from memories.models import Conflict, Memory, Mention, Source
+from memories.querysets import MemoryQuerySet
+from memories.search import fulltext, naming, vectors
+
+CHANNEL_LIMIT: Final = 1_000
+POOL_LIMIT: Final = 200
+CONSTRAINT_LIMIT: Final = 20
+STANDING_LIMIT: Final = 8  # for each layer that needs no match: identity, open loops, recency
+RETRIEVERS: Final = ("fts", "vector", "entity")
+
+_IDENTITY: Final = frozenset({MemoryLayer.PREFERENCE, MemoryLayer.STYLE})
+_OPEN_KINDS: Final = frozenset({Kind.QUESTION, Kind.ACTION})
+_ROW_FIELDS: Final = (
+    "pk", "ref", "content", "summary", "kind", "layer", "occurred_at", "captured_at", "confidence", "author",
+    "occurrences", "thread", "position", "speaker", "term_hashes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """How one memory answers a task."""
+
+    ref: str
+    relevance: float
+    fused_rank: int
+    retrievers: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+
+Universe = Mapping[int, tuple[str, ...]]
+"""What may be matched: the key of a row → the refs that its match counts for, its own, its head's, or both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Matches in fused order, best first, and what a reader must know of how they were found."""
+
+    matches: tuple[Match, ...]
+    stated: tuple[str, ...] = ()
+
+    @property
+    def relevant(self) -> bool:
+        return bool(self.matches) and is_relevant(self.matches[0].relevance)
+
+
+# -- What may be served --------------------------------------------------------------------------
+
+
+def narrowed(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
+    """Return what the request's own narrowing leaves of what the caller sees, of whatever status."""
+    rows = Memory.objects.visible_to(caller)
+    if request.project is not None:
+        rows = rows.in_project(request.project)
+    if request.layers:
+        rows = rows.in_layers(request.layers)
+    if request.entities:
+        rows = rows.mentioning(caller.vault.pk, request.entities)
+    return rows
+
+
+def eligible(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
+    """Return what the request may be served: approved, unredacted, unexpired, true and known at its moments."""
+    served = narrowed(caller, request).servable(request.now)
+    return served.current_as_of(request.as_of, known_at=request.known_at)
+
+
+def universe_of(caller: Caller, rows: MemoryQuerySet, *, now: datetime, known_at: datetime) -> Universe:
+    """Return what may be matched so that one of `rows` is the answer.
+
+    Args:
+        rows: what may be answered.
+    Returns: those rows for themselves, and superseded ones for the head of their chain where that may be
+        answered, beside themselves if they may be answered too; two statements.
+    """
+    answers = {pk: (ref,) for pk, ref in rows.values_list("pk", "ref")}
+    told = frozenset(ref for (ref,) in answers.values())
+    old = (
+        Memory.objects.visible_to(caller).servable(now).known_at(known_at).filter(superseded_by__isnull=False)
+    )
+    links = [(pk, ref, after) for pk, ref, after in old.values_list("pk", "ref", "superseded_by") if after]
+    successor = {ref: after for _, ref, after in links}
+    heads = {pk: active_head(ref, successor) for pk, ref, _ in links}
+    return answers | {pk: (*answers.get(pk, ()), head) for pk, head in heads.items() if head in told}
+
+
+# -- Matching ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What the channels say of one memory; what they say of those that it replaced counts for it."""
+
+    coverage: float = 0.0
+    cosine_lift: float = 0.0
+    words: tuple[str, ...] = ()
+
+    def add_words(self, coverage: float, words: tuple[str, ...]) -> None:
+        if coverage > self.coverage or not self.words:
+            self.coverage, self.words = coverage, words
+
+    @property
+    def strength(self) -> float:
+        return match_strength(coverage=self.coverage, cosine_lift=self.cosine_lift)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What the channels answered: each one's refs, best first, and the evidence for every ref."""
+
+    channels: Mapping[str, Sequence[str]]
+    evidence: Mapping[str, _Evidence]
+    stated: tuple[str, ...]
+
+
+def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) -> Ranking:
+    """Search by words, meaning and names, and fuse what they find.
+
+    Args:
+        limit: how many of each channel's best are fused; None for all.
+    Returns: one match for each memory, at the best of its own ranks and of those that it superseded.
+    """
+    found = _search(caller, task, universe=universe, limit=limit or max(1, len(universe)))
+    fused = fuse(found.channels)
+    order = sorted(fused, key=lambda ref: (-fused[ref], ref))
+    relevances = absolute_relevances(order, {ref: found.evidence[ref].strength for ref in order})
+    members = {name: frozenset(refs) for name, refs in found.channels.items()}
+    matches = tuple(
+        Match(
+            ref=ref,
+            relevance=relevances[ref],
+            fused_rank=position,
+            retrievers=tuple(name for name in RETRIEVERS if ref in members[name]),
+            words=found.evidence[ref].words,
+        )
+        for position, ref in enumerate(order, start=1)
+    )
+    return Ranking(matches=matches, stated=found.stated)
+
+
+def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Found:
+    vault, allowed = caller.vault, universe.keys()
+    lexical = fulltext.lookup(task, vault_id=vault.pk, language=vault.language, allowed=allowed, limit=limit)
+    semantic = vectors.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
+    about = naming.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
+    lifts = [(hit.memory_id, hit.similarity - semantic.median) for hit in semantic.hits]
+    close = [(pk, lift) for pk, lift in lifts if lift > COSINE_FLOOR]
+    ids = {
+        "fts": [hit.memory_id for hit in lexical],
+        "vector": [pk for pk, _ in close],
+        "entity": list(about),
+    }
+    channels = {
+        name: tuple(dict.fromkeys(ref for pk in pks for ref in universe[pk])) for name, pks in ids.items()
+    }
+    evidence = {ref: _Evidence() for refs in channels.values() for ref in refs}
+    for hit in lexical:
+        for ref in universe[hit.memory_id]:
+            evidence[ref].add_words(hit.coverage, hit.matched)
+    for pk, lift in close:
+        for ref in universe[pk]:
+            evidence[ref].cosine_lift = max(evidence[ref].cosine_lift, lift)
+    return _Found(channels=channels, evidence=evidence, stated=semantic.stated)
+
+
+# -- Candidates ----------------------------------------------------------------------------------
+
+
+def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
+    """Find everything that may compete for the budget.
+
+    Returns: up to 200 matched candidates and those of the layers that need no match; a fixed number of
+        statements.
+    """
+    rows = eligible(caller, request)
+    universe = universe_of(caller, rows, now=request.now, known_at=request.known_at)
+    ranking = rank(caller, request.task, universe=universe, limit=CHANNEL_LIMIT)
+    matches = {match.ref: match for match in ranking.matches[:POOL_LIMIT]} if ranking.relevant else {}
+    unspoken = not content_terms(
+        request.task, caller.vault.language
+    )  # nothing to search for: tell the newest
+    standing = _standing(rows, floor_only=not (ranking.relevant or unspoken))
+    found = load_candidates(caller, matches=matches, standing=standing)
+    cited = tuple(candidate for candidate in found if candidate.source_urls)
+    return Pool(
+        candidates=cited,
+        excluded_uncited=len(found) - len(cited),
+        pending_excluded=_waiting(caller, request),
+        relevant=ranking.relevant,
+        stated=ranking.stated,
+    )
+
+
+def _standing(rows: MemoryQuerySet, *, floor_only: bool) -> dict[str, PackLayer]:
+    """Return the refs that need no match and the layer in which each stands: the newest of every kind."""
+    newest = rows.order_by("-captured_at", "-pk").values_list("ref", "layer", "kind")
+    rules = newest.filter(layer=MemoryLayer.NEGATIVE)[:CONSTRAINT_LIMIT]
+    standing = {ref: PackLayer.CONSTRAINTS for ref, _, _ in rules}
+    if floor_only:
+        return standing
+    personal = newest.filter(layer__in=_IDENTITY)[:STANDING_LIMIT]
+    open_loops = newest.filter(kind__in=_OPEN_KINDS)[:STANDING_LIMIT]
+    for ref, layer, kind in (*personal, *open_loops):
+        standing.setdefault(ref, pack_layer(MemoryLayer(layer), Kind(kind)))
+    for ref, _, _ in newest[:STANDING_LIMIT]:
+        standing.setdefault(ref, PackLayer.RECENCY)
+    return standing
+
+
+def _waiting(caller: Caller, request: ContextRequest) -> int:
+    waits = Q(status=Status.PENDING) | Q(status=Status.APPROVED, withheld=True)
+    return (
+        narrowed(caller, request).known_at(request.known_at).filter(waits, redacted_at__isnull=True).count()
+    )
+
+
+def pack_layer(layer: MemoryLayer, kind: Kind) -> PackLayer:
+    """Return the layer of a pack in which a memory stands, by what it is."""
+    if layer is MemoryLayer.NEGATIVE:
+        return PackLayer.CONSTRAINTS
+    if layer is MemoryLayer.DECISION:
+        return PackLayer.DECISIONS
+    if layer is MemoryLayer.PROCEDURAL:
+        return PackLayer.PROCEDURES
+    if layer in _IDENTITY:
+        return PackLayer.IDENTITY
+    return PackLayer.OPEN_LOOPS if kind in _OPEN_KINDS else PackLayer.FACTS
+
+
+def load_candidates(
+    caller: Caller, *, matches: Mapping[str, Match], standing: Mapping[str, PackLayer]
+) -> list[Candidate]:
+    """Read the memories behind refs, with what they cite, whom they name and what they contradict.
+
+    Args:
+        matches: how matched memories answer the task.
+        standing: the layers of those that need no match.
+    Returns: one candidate for each ref, the matched ones first and in their order; four statements.
+    """
+    refs = list(dict.fromkeys((*matches, *standing)))
+    rows = {
+        row[1]: row
+        for row in Memory.objects.visible_to(caller).filter(ref__in=refs).values_list(*_ROW_FIELDS)
+    }
+    pks = [row[0] for row in rows.values()]
+    about = _About(
+        sources=_grouped(Source.objects, "url", caller.vault.pk, pks),
+        entities=_grouped(Mention.objects, "entity__name", caller.vault.pk, pks),
+        conflicts=_conflicts(caller.vault.pk, {row[0]: ref for ref, row in rows.items()}),
+    )
+    return [
+        _candidate(rows[ref], about, match=matches.get(ref), standing=standing.get(ref))
+        for ref in refs
+        if ref in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _About:
+    """What the tables beside the memories say, by the memories' keys."""
+
+    sources: Mapping[int, tuple[str, ...]]
+    entities: Mapping[int, tuple[str, ...]]
+    conflicts: Mapping[int, frozenset[str]]
+
+
+def _grouped(manager: Any, field: str, vault_id: str, pks: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    grouped: dict[int, list[str]] = {}
+    rows = manager.filter(vault_id=vault_id, memory_id__in=pks).order_by("pk")
+    for memory_id, value in rows.values_list("memory_id", field):
+        grouped.setdefault(memory_id, []).append(value)
+    return {memory_id: tuple(sorted(values)) for memory_id, values in grouped.items()}
+
+
+def _conflicts(vault_id: str, refs: Mapping[int, str]) -> dict[int, frozenset[str]]:
+    """Return for each key the refs that it openly contradicts, as far as these are among the given ones."""
+    rows = Conflict.objects.filter(vault_id=vault_id, resolved_at__isnull=True).filter(
+        Q(left_id__in=refs.keys()) | Q(right_id__in=refs.keys())
+    )
+    sides: dict[int, set[str]] = {}
+    for left, right in rows.values_list("left_id", "right_id"):
+        if left in refs and right in refs:
+            sides.setdefault(left, set()).add(refs[right])
+            sides.setdefault(right, set()).add(refs[left])
+    return {pk: frozenset(others) for pk, others in sides.items()}
+
+
+def _candidate(
+    row: tuple[Any, ...], about: _About, *, match: Match | None, standing: PackLayer | None
+) -> Candidate:
+    (pk, ref, content, summary, kind, layer, occurred_at, captured_at, confidence, author,
+     occurrences, thread, position, speaker, hashes) = row  # fmt: skip
+    own = pack_layer(MemoryLayer(layer), Kind(kind))
+    placed = own if match or standing is None else standing
+    by_name_only = match is not None and match.retrievers == ("entity",) and own is PackLayer.FACTS
+    return Candidate(
+        ref=ref,
+        content=content,
+        summary=summary,
+        kind=Kind(kind),
+        layer=PackLayer.ENTITY if by_name_only else placed,
+        occurred_at=occurred_at,
+        captured_at=captured_at,
+        confidence=confidence,
+        trust=AUTHOR_TRUST[Author(author)],
+        occurrences=occurrences,
+        thread=thread,
+        position=position,
+        speaker=speaker,
+        term_ids=unpack_hashes(bytes(hashes)),
+        source_urls=about.sources.get(pk, ()),
+        entities=about.entities.get(pk, ()),
+        conflicts_with=about.conflicts.get(pk, frozenset()),
+        protected=own is PackLayer.CONSTRAINTS,
+        **_provenance(match, standing),
+    )
+
+
+def _provenance(match: Match | None, standing: PackLayer | None) -> dict[str, Any]:
+    if match is None:
+        return {"retrievers": ("recency",) if standing is PackLayer.RECENCY else ("layer",)}
+    return {
+        "relevance": match.relevance,
+        "relevance_basis": "cosine" if match.retrievers == ("vector",) else "rrf",
+        "retrievers": match.retrievers,
+        "matched_terms": match.words,
+        "fused_rank": match.fused_rank,
+    }

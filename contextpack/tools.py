@@ -1,0 +1,227 @@
+"""The tools: name → what it takes, which scope it needs, and the function that its REST twin calls as well."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from contextpack.answering import answer_context
+from contextpack.core.mql import MQL_SCHEMA, Expand, Mql, parse_mql
+from contextpack.navigating import expand
+from contextpack.querying import answer_query
+from contextpack.serializers import ContextRequestSerializer, ExpandSerializer, SchemaFormat, context_request
+from contextpack.toolschemas import (
+    EXPAND,
+    FETCH,
+    FORGET_MEMORY,
+    GET_CONTEXT,
+    PROPOSE_MEMORY,
+    REMEMBER_THIS,
+    SEARCH,
+    SUPERSEDE_MEMORY,
+)
+from cortex.api.parsing import check_text
+from cortex.api.serializers import StrictCharField, StrictSerializer
+from cortex.errors import NotHere
+from memories.access import Caller
+from memories.core.text import head_sentence
+from memories.models import Memory, Scope
+
+SEARCH_LIMIT: Final = 10
+TITLE_LENGTH: Final = 80
+
+Arguments = Mapping[str, Any]
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One thing that an agent may do.
+
+    `description` is what a model chooses by; `schema` is JSON Schema 2020-12 with an object at its root.
+    """
+
+    name: str
+    title: str
+    description: str
+    scope: Scope
+    schema: Mapping[str, Any]
+    run: Callable[[Caller, Arguments, datetime], Result]
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = True
+
+    @property
+    def hints(self) -> dict[str, bool]:
+        """The four hints of the Model Context Protocol, each said outright."""
+        return {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": False,
+        }
+
+
+def call_tool(caller: Caller, name: str, arguments: Arguments, *, now: datetime) -> Result:
+    """Run a tool.
+
+    Raises: NotHere for a tool that does not exist or that the caller may not use; what the tool raises.
+    """
+    tool = TOOLS.get(name)
+    if tool is None or not caller.may(tool.scope):
+        raise NotHere("there is no such tool")
+    check_text(arguments)
+    return tool.run(caller, arguments, now)
+
+
+def tools_for(caller: Caller) -> list[Tool]:
+    """Return the tools that a caller may use."""
+    return [tool for tool in TOOLS.values() if caller.may(tool.scope)]
+
+
+def tool_schemas(caller: Caller, shape: SchemaFormat) -> list[dict[str, Any]]:
+    """Describe the tools that a caller may use in the shape that a provider's function calling expects."""
+    return [_SHAPES[shape](tool) for tool in tools_for(caller)]
+
+
+def _as_openai(tool: Tool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def _as_anthropic(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+
+
+def _as_mcp(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.schema,
+        "annotations": {"title": tool.title, **tool.hints},
+    }
+
+
+_SHAPES: Final[Mapping[SchemaFormat, Callable[[Tool], dict[str, Any]]]] = {
+    SchemaFormat.OPENAI: _as_openai,
+    SchemaFormat.ANTHROPIC: _as_anthropic,
+    SchemaFormat.MCP: _as_mcp,
+}
+
+
+# -- What they do --------------------------------------------------------------------------------
+
+
+class _SearchSerializer(StrictSerializer):
+    query = StrictCharField(max_length=8_000)
+
+
+class _FetchSerializer(StrictSerializer):
+    id = StrictCharField(max_length=100)
+
+
+def _get_context(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    request = context_request(caller, ContextRequestSerializer.read(arguments), now=now)
+    body = answer_context(caller, request).body
+    return {"markdown": body} if isinstance(body, str) else body
+
+
+def _query_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    return answer_query(caller, parse_mql(arguments), now=now)
+
+
+def _expand(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    asked = ExpandSerializer.read(arguments)
+    return expand(caller, ref=asked["ref"], direction=Expand(asked["direction"]), now=now)
+
+
+def _search(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    query = _SearchSerializer.read(arguments)["query"]
+    items = answer_query(caller, Mql(find=query, k=SEARCH_LIMIT), now=now)["items"]
+    return {
+        "results": [
+            {
+                "id": item["ref"],
+                "title": _title(item["content"]),
+                "url": item["source_url"],
+                "text": item["content"],
+            }
+            for item in items
+        ]
+    }
+
+
+def _fetch(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    ref = _FetchSerializer.read(arguments)["id"]
+    if not Memory.objects.visible_to(caller).servable(now).filter(ref=ref).exists():
+        raise NotHere
+    document = expand(caller, ref=ref, direction=Expand.DOCUMENT, now=now)["document"]
+    return {
+        "id": ref,
+        "title": _title(document["content"]),
+        "text": document["content"],
+        "url": next(iter(document["source_urls"]), ""),
+        "metadata": {name: document[name] for name in ("kind", "layer", "occurred_at", "superseded_by")},
+    }
+
+
+def _title(content: str) -> str:
+    return head_sentence(content, TITLE_LENGTH)
+
+
+TOOLS: Final[Mapping[str, Tool]] = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            name="get_context",
+            title="Get context",
+            description=(
+                "What is known here that matters for a task: cited, current memories, fitted to a token budget. "
+                "Call it before you answer or act on anything about the user, their people, projects or decisions."
+            ),
+            scope=Scope.READ,
+            schema=GET_CONTEXT,
+            run=_get_context,
+            idempotent=False,  # with a session_id it advances the session
+        ),
+        Tool(
+            name="query_memory",
+            title="Query memory",
+            description=(
+                "Look memories up by filters: layers, entities, time, relevance, trust, project. Use find for a "
+                "search and ask for a question; exactly one of them."
+            ),
+            scope=Scope.READ,
+            schema=MQL_SCHEMA,
+            run=_query_memory,
+        ),
+        Tool(
+            name="expand",
+            title="Expand a ref",
+            description=(
+                "Go on from a ref of an earlier answer: its whole document and history, its neighbours through "
+                "shared people and things, or the next page of a query."
+            ),
+            scope=Scope.READ,
+            schema=EXPAND,
+            run=_expand,
+        ),
+        Tool(
+            name="search",
+            title="Search",
+            description="Search the memories in plain words; gives ids to fetch.",
+            scope=Scope.READ,
+            schema=SEARCH,
+            run=_search,
+        ),
+        Tool(
+            name="fetch",
+            title="Fetch",
+            description="Read one memory in full by its id from search.",
+            scope=Scope.READ,
+            schema=FETCH,
+            run=_fetch,
+        ),
+    )
+}

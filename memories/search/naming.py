@@ -1,0 +1,45 @@
+"""The entity arm: which memories are about somebody or something that a text names."""
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from memories.core.entities import entity_key
+from memories.models import Mention
+
+LONGEST_NAME_WORDS: Final = 4
+NAME_WORDS_LIMIT: Final = 200
+_WORD: Final = re.compile(r"[\w@][\w.&'’-]*", re.UNICODE)
+_POSSESSIVE: Final = re.compile(r"['’]s?$")
+
+
+def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) -> tuple[int, ...]:
+    """Find memories that mention what the task names, by name or alias, whole and without regard to case.
+
+    Args:
+        allowed: the memories that may be answered; they are chosen before the limit.
+    Returns: memory ids, those that mention most of the named first, ties by id; one statement, or none
+        where the task has no word.
+    """
+    keys = named_in(task)
+    if not keys:
+        return ()
+    rows = Mention.objects.filter(
+        vault_id=vault_id,
+        entity__vault_id=vault_id,
+        entity__aliases__vault_id=vault_id,
+        entity__aliases__key__in=keys,
+    ).values_list("memory_id", "entity_id")
+    named: dict[int, set[int]] = {}
+    for memory_id, entity_id in rows:
+        if memory_id in allowed:
+            named.setdefault(memory_id, set()).add(entity_id)
+    return tuple(sorted(named, key=lambda pk: (-len(named[pk]), pk))[:limit])
+
+
+def named_in(task: str) -> frozenset[str]:
+    """Return every run of up to four words of a text in the form in which aliases are kept."""
+    words = [_POSSESSIVE.sub("", word.rstrip(".-'’")) for word in _WORD.findall(task)[:NAME_WORDS_LIMIT]]
+    spans = range(1, LONGEST_NAME_WORDS + 1)
+    runs = (" ".join(words[at : at + span]) for span in spans for at in range(len(words) - span + 1))
+    return frozenset(key for run in runs if (key := entity_key(run)))
