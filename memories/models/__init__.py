@@ -1,6 +1,7 @@
 """The tables of the memories app, re-exported so that Django and readers find them in one place."""
 
 from memories.models.entity import Alias, Entity, Mention
+from memories.models.index import LooseVector, SearchDocument, VectorChunk
 from memories.models.links import (
     Conflict,
     IdempotencyRecord,
@@ -19,12 +20,15 @@ __all__ = [
     "Conflict",
     "Entity",
     "IdempotencyRecord",
+    "LooseVector",
     "Memory",
     "Mention",
     "ProposedSupersession",
     "Scope",
+    "SearchDocument",
     "Source",
     "Supersession",
     "Tombstone",
     "Vault",
+    "VectorChunk",
 ]

@@ -1,0 +1,287 @@
+"""The text index: which memories have the words of a task, and how well they match.
+
+The engine keeps the inverted index (FTS5 on SQLite, GIN on PostgreSQL) and answers postings alone; the terms are
+our own, and so are BM25 and the measure of a match, so that a vault is ranked alike on either. The rules:
+
+- Every term in the index begins with the id of its vault: a lookup cannot leave the vault.
+- A task never becomes a query: its terms are bound as values, and no parser of operators ever sees them.
+- What narrows a search narrows it before the limit.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from django.db import connection, transaction
+from django.db.models import Count, Sum
+from numpy.typing import NDArray
+
+from memories.core.text import content_terms, term_words
+from memories.models import SearchDocument
+from memories.rows import delete_rows, in_chunks
+
+BM25_K1: Final = 0.9
+BM25_B: Final = 0.3
+LIMIT: Final = 1_000
+TERMS_LIMIT: Final = 64  # of a longer task the rarest count
+# In a handful of memories every word is frequent; a match is measured as if there were this many.
+SMALLEST_COLLECTION: Final = 100
+_DIGITS: Final = 6
+
+_Integers = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalHit:
+    """One memory that has words of a task.
+
+    `score` is BM25, to be compared within one lookup; `coverage` (0..1) is the share of the task's content, rare
+    words weighing more, that the memory has: comparable between tasks. `matched` are words as the task has
+    them, lower-cased.
+    """
+
+    memory_id: int
+    score: float
+    coverage: float
+    matched: tuple[str, ...]
+
+
+# -- Writing -------------------------------------------------------------------------------------
+
+
+def index(rows: Sequence[tuple[int, str]], *, vault_id: str, language: str) -> None:
+    """Make memories findable by their words.
+
+    Args:
+        rows: memory id and text; what was indexed under an id is replaced.
+    """
+    documents = [_document(memory_id, text, vault_id, language) for memory_id, text in dict(rows).items()]
+    with transaction.atomic():
+        remove(vault_id, [document.memory_id for document in documents])
+        SearchDocument.objects.bulk_create(documents)
+
+
+def remove(vault_id: str, memory_ids: Collection[int]) -> int:
+    """Take memories out of the index.
+
+    Returns: how many were in it.
+    """
+    documents = SearchDocument.objects.filter(vault_id=vault_id)
+    with transaction.atomic():
+        return sum(delete_rows(documents.filter(memory_id__in=ids)) for ids in in_chunks(tuple(memory_ids)))
+
+
+def _document(memory_id: int, text: str, vault_id: str, language: str) -> SearchDocument:
+    found = content_terms(text, language)
+    repeats = {term: times for term, times in Counter(found).items() if times > 1}
+    return SearchDocument(
+        memory_id=memory_id,
+        vault_id=vault_id,
+        language=language,
+        length=len(found),
+        repeats=repeats or None,
+        terms=[vault_id + term for term in found],
+    )
+
+
+# -- Asking --------------------------------------------------------------------------------------
+
+
+def lookup(
+    task: str, *, vault_id: str, language: str, allowed: Collection[int] | None = None, limit: int = LIMIT
+) -> tuple[LexicalHit, ...]:
+    """Find the memories that have words of a task.
+
+    Args:
+        task: any text; stop words do not count.
+        allowed: ids that may be answered, chosen before the limit; None for all of the vault.
+    Returns: best first, ties by id; two statements, a third for a task of more than 64 terms.
+    """
+    words = _content_words(task, language)
+    if not words or limit < 1 or (allowed is not None and not allowed):
+        return ()
+    collection = _measure(vault_id)
+    asked = _rarest(list(words), vault_id)
+    table = _tabulate(_postings(asked, vault_id), asked=len(asked))
+    scores = _bm25(table, collection)
+    coverage = _coverage(table, collection)
+    order = _best(table.ids, scores, allowed=allowed, limit=limit)
+    matched = _matched_words(table.times[order] > 0, [words[term] for term in asked])
+    return tuple(
+        LexicalHit(memory_id=memory_id, score=score, coverage=share, matched=found)
+        for memory_id, score, share, found in zip(
+            table.ids[order].tolist(), scores[order].tolist(), coverage[order].tolist(), matched, strict=True
+        )
+    )
+
+
+def holding(text: str, *, vault_id: str, language: str, among: Collection[int] | None = None) -> int:
+    """Count the documents that consist of exactly the terms of a text, in whatever order.
+
+    Args:
+        among: count only these memories.
+    """
+    wanted = Counter(content_terms(text, language))
+    if not wanted:
+        return 0
+    asked = _rarest(list(wanted), vault_id)
+    table = _tabulate(_postings(asked, vault_id), asked=len(asked))
+    times = np.array([wanted[term] for term in asked], dtype=np.int64)
+    same = (table.times == times).all(axis=1) & (table.lengths == wanted.total())
+    held: list[int] = table.ids[same].tolist()
+    return len(held if among is None else set(held).intersection(among))
+
+
+def document_count(vault_id: str) -> int:
+    """Count the memories of a vault that are in the index."""
+    return SearchDocument.objects.filter(vault_id=vault_id).count()
+
+
+def check() -> None:
+    """Touch the engine's index.
+
+    Raises: DatabaseError if it is not there or cannot be read.
+    """
+    _postings(["0"], "")
+
+
+def _content_words(task: str, language: str) -> dict[str, str]:
+    """Return each distinct content term of a task with the word that it came from, in the task's order."""
+    content = frozenset(content_terms(task, language))
+    return {term: word for term, word in term_words(task, language).items() if term in content}
+
+
+# -- Counting ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Collection:
+    size: int
+    mean_length: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """Documents × asked terms: how often each has each."""
+
+    ids: _Integers
+    lengths: _Integers
+    times: _Integers
+
+
+def _measure(vault_id: str) -> _Collection:
+    documents = SearchDocument.objects.filter(vault_id=vault_id)
+    found = documents.aggregate(size=Count("pk"), length=Sum("length"))
+    size = found["size"]
+    return _Collection(size=size, mean_length=(found["length"] or 0) / size if size else 0.0)
+
+
+def _tabulate(postings: Sequence[tuple[int, int, int, int]], *, asked: int) -> _Table:
+    """Lay out postings (asked term, memory id, document length, times), which may repeat."""
+    columns = np.array(postings, dtype=np.int64).reshape(-1, 4)
+    ids, first, row = np.unique(columns[:, 1], return_index=True, return_inverse=True)
+    cells = row * asked + columns[:, 0]
+    times = np.bincount(cells, weights=columns[:, 3], minlength=len(ids) * asked)
+    return _Table(
+        ids=ids,
+        lengths=columns[first, 2],
+        times=times.astype(np.int64).reshape(len(ids), asked),
+    )
+
+
+def _idf(table: _Table, size: int) -> _Floats:
+    """Return each asked term's weight: the rarer, the more; one that occurs nowhere weighs most."""
+    having = (table.times > 0).sum(axis=0)
+    weights: _Floats = np.log1p((np.maximum(size, having) - having + 0.5) / (having + 0.5))
+    return weights
+
+
+def _bm25(table: _Table, collection: _Collection) -> _Floats:
+    norms = BM25_K1 * (1 - BM25_B + BM25_B * table.lengths / max(collection.mean_length, 1.0))
+    gains = table.times * (BM25_K1 + 1) / (table.times + norms[:, np.newaxis])
+    # Rounded: a sum must not depend on how an engine or a processor ordered it.
+    scores: _Floats = (gains * _idf(table, collection.size)).sum(axis=1).round(_DIGITS)
+    return scores
+
+
+def _coverage(table: _Table, collection: _Collection) -> _Floats:
+    weights = _idf(table, max(collection.size, SMALLEST_COLLECTION))
+    shares: _Floats = (((table.times > 0) * weights).sum(axis=1) / weights.sum()).round(_DIGITS)
+    return shares
+
+
+def _best(ids: _Integers, scores: _Floats, *, allowed: Collection[int] | None, limit: int) -> _Integers:
+    """Return the positions of the best allowed rows, in order."""
+    places = np.arange(len(ids))
+    if allowed is not None:
+        places = places[np.isin(ids, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))]
+    order = np.lexsort((ids[places], -scores[places]))
+    return places[order[:limit]]
+
+
+def _matched_words(having: NDArray[np.bool_], words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Name for each row the words that it has; rows fall into few patterns, each worked out once."""
+    known: dict[bytes, tuple[str, ...]] = {}
+    named = []
+    for row in having:
+        pattern = row.tobytes()
+        if pattern not in known:
+            known[pattern] = tuple(dict.fromkeys(words[place] for place in row.nonzero()[0]))
+        named.append(known[pattern])
+    return named
+
+
+# -- The engines ---------------------------------------------------------------------------------
+
+# CROSS JOIN keeps SQLite's planner from starting at the documents: the terms come first.
+_SQLITE_POSTINGS: Final = """
+    SELECT asked.key, found.doc, document.length, 1
+    FROM json_each(%s) AS asked
+    CROSS JOIN memories_fulltext_occurrences AS found ON found.term = asked.value
+    CROSS JOIN memories_searchdocument AS document
+        ON document.memory_id = found.doc AND document.vault_id = %s"""
+_SQLITE_FREQUENCIES: Final = """
+    SELECT asked.key, found.doc /* vault_id: within the terms */
+    FROM json_each(%s) AS asked CROSS JOIN memories_fulltext_terms AS found ON found.term = asked.value"""
+_POSTGRES_POSTINGS: Final = """
+    SELECT asked.place - 1, document.memory_id, document.length,
+        coalesce((document.repeats ->> asked.term)::int, 1)
+    FROM unnest(%s::text[]) WITH ORDINALITY AS asked (term, place)
+    JOIN memories_searchdocument AS document
+        ON document.vault_id = %s AND document.terms @> ARRAY[%s || asked.term]"""
+_POSTGRES_FREQUENCIES: Final = """
+    SELECT asked.place - 1, count(*)
+    FROM unnest(%s::text[]) WITH ORDINALITY AS asked (term, place)
+    JOIN memories_searchdocument AS document
+        ON document.vault_id = %s AND document.terms @> ARRAY[%s || asked.term]
+    GROUP BY asked.place"""
+
+
+def _postings(asked: Sequence[str], vault_id: str) -> list[tuple[int, int, int, int]]:
+    """Return (asked term, memory id, document length, times) for every document that has an asked term."""
+    if connection.vendor == "postgresql":
+        return _fetch(_POSTGRES_POSTINGS, [list(asked), vault_id, vault_id])
+    return _fetch(_SQLITE_POSTINGS, [json.dumps([vault_id + term for term in asked]), vault_id])
+
+
+def _rarest(found: list[str], vault_id: str) -> list[str]:
+    """Cut a long list of terms down to those that the fewest documents have, in their old order."""
+    if len(found) <= TERMS_LIMIT:
+        return found
+    if connection.vendor == "postgresql":
+        rows = _fetch(_POSTGRES_FREQUENCIES, [found, vault_id, vault_id])
+    else:
+        rows = _fetch(_SQLITE_FREQUENCIES, [json.dumps([vault_id + term for term in found])])
+    having = dict(rows)
+    places = sorted(range(len(found)), key=lambda place: having.get(place, 0))
+    return [found[place] for place in sorted(places[:TERMS_LIMIT])]
+
+
+def _fetch(statement: str, values: list[Any]) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
