@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Count, Sum
 from numpy.typing import NDArray
 
 from memories.core.text import content_terms, term_words
 from memories.models import SearchDocument
 from memories.rows import delete_rows, in_chunks
+from memories.search.choosing import best_places
 
 BM25_K1: Final = 0.9
 BM25_B: Final = 0.3
@@ -60,7 +60,7 @@ def index(rows: Sequence[tuple[int, str]], *, vault_id: str, language: str) -> N
         rows: memory id and text; what was indexed under an id is replaced.
     """
     documents = [_document(memory_id, text, vault_id, language) for memory_id, text in dict(rows).items()]
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         remove(vault_id, [document.memory_id for document in documents])
         SearchDocument.objects.bulk_create(documents)
 
@@ -71,7 +71,7 @@ def remove(vault_id: str, memory_ids: Collection[int]) -> int:
     Returns: how many were in it.
     """
     documents = SearchDocument.objects.filter(vault_id=vault_id)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         return sum(delete_rows(documents.filter(memory_id__in=ids)) for ids in in_chunks(tuple(memory_ids)))
 
 
@@ -109,7 +109,7 @@ def lookup(
     table = _tabulate(_postings(asked, vault_id), asked=len(asked))
     scores = _bm25(table, collection)
     coverage = _coverage(table, collection)
-    order = _best(table.ids, scores, allowed=allowed, limit=limit)
+    order = best_places(table.ids, scores, allowed=allowed, limit=limit)
     matched = _matched_words(table.times[order] > 0, [words[term] for term in asked])
     return tuple(
         LexicalHit(memory_id=memory_id, score=score, coverage=share, matched=found)
@@ -174,10 +174,8 @@ class _Table:
 
 
 def _measure(vault_id: str) -> _Collection:
-    documents = SearchDocument.objects.filter(vault_id=vault_id)
-    found = documents.aggregate(size=Count("pk"), length=Sum("length"))
-    size = found["size"]
-    return _Collection(size=size, mean_length=(found["length"] or 0) / size if size else 0.0)
+    ((size, length),) = _fetch(_MEASURE, [vault_id])
+    return _Collection(size=size, mean_length=length / size if size else 0.0)
 
 
 def _tabulate(postings: Sequence[tuple[int, int, int, int]], *, asked: int) -> _Table:
@@ -214,15 +212,6 @@ def _coverage(table: _Table, collection: _Collection) -> _Floats:
     return shares
 
 
-def _best(ids: _Integers, scores: _Floats, *, allowed: Collection[int] | None, limit: int) -> _Integers:
-    """Return the positions of the best allowed rows, in order."""
-    places = np.arange(len(ids))
-    if allowed is not None:
-        places = places[np.isin(ids, np.fromiter(allowed, dtype=np.int64, count=len(allowed)))]
-    order = np.lexsort((ids[places], -scores[places]))
-    return places[order[:limit]]
-
-
 def _matched_words(having: NDArray[np.bool_], words: Sequence[str]) -> list[tuple[str, ...]]:
     """Name for each row the words that it has; rows fall into few patterns, each worked out once."""
     known: dict[bytes, tuple[str, ...]] = {}
@@ -237,6 +226,7 @@ def _matched_words(having: NDArray[np.bool_], words: Sequence[str]) -> list[tupl
 
 # -- The engines ---------------------------------------------------------------------------------
 
+_MEASURE: Final = "SELECT count(*), coalesce(sum(length), 0) FROM memories_searchdocument WHERE vault_id = %s"
 # CROSS JOIN keeps SQLite's planner from starting at the documents: the terms come first.
 _SQLITE_POSTINGS: Final = """
     SELECT asked.key, found.doc, document.length, 1

@@ -18,11 +18,12 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Q, QuerySet
 from numpy.typing import NDArray
 
 from memories.models import LooseVector, VectorChunk
 from memories.rows import delete_rows, in_chunks
+from memories.search.choosing import best_places
 from memories.search.embedding import Embedder, Vectors, active_embedder
 
 CHUNK_SIZE: Final = 1_024
@@ -92,11 +93,11 @@ def store(rows: Sequence[tuple[int, str]], *, vault_id: str) -> int:
     if embedder is None or not texts:
         return 0
     fresh = _quantised(list(texts), embedder.embed(list(texts.values())))
-    with transaction.atomic():
-        if _stored_ids(vault_id, embedder) & texts.keys():
+    with transaction.atomic(savepoint=False):
+        loose, folded = _stored_ids(vault_id, embedder)
+        if np.isin(fresh.ids, np.concatenate([loose, folded])).any():
             _erase(vault_id, texts.keys(), _of(embedder))
-        waiting = LooseVector.objects.filter(_of(embedder), vault_id=vault_id).count()
-        if waiting + len(fresh) < FOLD_AT:
+        if len(loose) + len(fresh) < FOLD_AT:
             _leave_loose(fresh, vault_id, embedder)
         else:
             _fold(fresh, vault_id, embedder)
@@ -110,14 +111,14 @@ def remove(vault_id: str, memory_ids: Collection[int]) -> int:
     """
     if not memory_ids:
         return 0
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         return _erase(vault_id, memory_ids, Q())
 
 
 def missing(vault_id: str, memory_ids: Collection[int]) -> frozenset[int]:
     """Return those of the memories that have no vector of the embedder in use; none where none is in use."""
     embedder = active_embedder()
-    return frozenset(memory_ids) - _stored_ids(vault_id, embedder) if embedder else frozenset()
+    return frozenset(memory_ids) - _embedded(vault_id, embedder) if embedder else frozenset()
 
 
 def retire_others(vault_id: str) -> None:
@@ -125,7 +126,7 @@ def retire_others(vault_id: str) -> None:
     embedder = active_embedder()
     if embedder is None:
         return
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         _lock(vault_id)
         for table in (LooseVector, VectorChunk):
             delete_rows(table._default_manager.filter(vault_id=vault_id).exclude(_of(embedder)))
@@ -194,12 +195,18 @@ def _fold(fresh: _Block, vault_id: str, embedder: Embedder) -> None:
 
 
 def lookup(
-    text: str, *, vault_id: str, allowed: Collection[int] | None = None, limit: int = LIMIT
+    text: str,
+    *,
+    vault_id: str,
+    allowed: Collection[int] | None = None,
+    limit: int = LIMIT,
+    least_lift: float | None = None,
 ) -> VectorAnswer:
     """Find the memories nearest to a text in meaning.
 
     Args:
         allowed: ids that may be answered, chosen before the limit; None for all of the vault.
+        least_lift: what is not nearer than the median by more than this is left out; None keeps all.
     Returns: exact cosines over all of the vault's vectors; two statements.
     """
     embedder = active_embedder()
@@ -209,11 +216,13 @@ def lookup(
     ids, similarities, stale = _compare(asked, vault_id, embedder)
     if not len(ids) or not asked.norms[0]:
         return VectorAnswer(stale=stale)
-    places = _best(ids, similarities, allowed=allowed, limit=limit)
+    median = round(float(np.median(similarities)), _DIGITS)
+    above = None if least_lift is None else median + least_lift
+    places = best_places(ids, similarities, allowed=allowed, limit=limit, above=above)
     found = zip(ids[places].tolist(), similarities[places].tolist(), strict=True)
     return VectorAnswer(
         hits=tuple(VectorHit(memory_id=memory_id, similarity=similarity) for memory_id, similarity in found),
-        median=round(float(np.median(similarities)), _DIGITS),
+        median=median,
         stale=stale,
     )
 
@@ -242,7 +251,7 @@ def pending(vault_id: str, total: int) -> int:
         total: how many memories the vault has.
     """
     embedder = active_embedder()
-    return max(0, total - len(_stored_ids(vault_id, embedder))) if embedder else 0
+    return max(0, total - len(_embedded(vault_id, embedder))) if embedder else 0
 
 
 def _compare(
@@ -255,19 +264,17 @@ def _compare(
     norms = np.concatenate([block.norms for block in blocks]).astype(np.float64)
     lengths = np.sqrt(norms * float(asked.norms[0]))
     cosines = (dots / np.where(lengths == 0, 1.0, lengths)).round(_DIGITS)
-    ids, first = np.unique(np.concatenate([block.ids for block in blocks]), return_index=True)
-    return ids, cosines[first], len(np.setdiff1d(foreign, ids))
+    ids = np.concatenate([block.ids for block in blocks])
+    first = _first_of_each(ids)
+    return ids[first], cosines[first], len(np.setdiff1d(foreign, ids)) if len(foreign) else 0
 
 
-def _best(
-    ids: NDArray[np.int64], similarities: NDArray[np.float64], *, allowed: Collection[int] | None, limit: int
-) -> NDArray[np.int64]:
-    """Return the positions of the nearest allowed rows, in order."""
-    places = np.arange(len(ids))
-    if allowed is not None:
-        places = places[np.isin(ids, _as_array(allowed))]
-    order = np.lexsort((ids[places], -similarities[places]))
-    return places[order[:limit]]
+def _first_of_each(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a position for each distinct id: the first one, which is the loose vector's."""
+    order = np.argsort(ids, kind="stable")
+    fresh = np.ones(len(ids), dtype=bool)
+    fresh[1:] = np.diff(ids[order]) != 0
+    return order[fresh]
 
 
 # -- Rows and bytes ------------------------------------------------------------------------------
@@ -278,13 +285,10 @@ def _read(vault_id: str, embedder: Embedder) -> tuple[list[_Block], NDArray[np.i
 
     Loose ones are read first: what moves into a chunk meanwhile is seen twice rather than never.
     """
-    own = _of(embedder)
-    loose = LooseVector.objects.filter(vault_id=vault_id).annotate(own=Case(When(own, then=F("data"))))
-    rows = list(loose.values_list("memory_id", "norm", "own"))
+    rows = _fetch(_LOOSE, vault_id, embedder)
     blocks = [_block_of([row for row in rows if row[2] is not None], embedder.dimension)]
     foreign = [np.array([row[0] for row in rows if row[2] is None], dtype=np.int64)]
-    chunks = VectorChunk.objects.filter(vault_id=vault_id).annotate(own=Case(When(own, then=F("data"))))
-    for ids, norms, data in chunks.values_list("ids", "norms", "own"):
+    for ids, norms, data in _fetch(_CHUNKS, vault_id, embedder):
         if data is None:
             foreign.append(_ids(ids))
         else:
@@ -292,13 +296,35 @@ def _read(vault_id: str, embedder: Embedder) -> tuple[list[_Block], NDArray[np.i
     return blocks, np.concatenate(foreign)
 
 
-def _stored_ids(vault_id: str, embedder: Embedder) -> set[int]:
-    """Return the ids that have a vector of this model; two statements."""
-    own = _of(embedder)
-    found = set(LooseVector.objects.filter(own, vault_id=vault_id).values_list("memory_id", flat=True))
-    for ids in VectorChunk.objects.filter(own, vault_id=vault_id).values_list("ids", flat=True):
-        found.update(_ids(ids).tolist())
-    return found
+# Of another model's vectors only the ids are of interest.
+_LOOSE: Final = """
+    SELECT memory_id, norm, CASE WHEN model = %s AND dimension = %s THEN data END
+    FROM memories_loosevector WHERE vault_id = %s"""
+_CHUNKS: Final = """
+    SELECT ids, norms, CASE WHEN model = %s AND dimension = %s THEN data END
+    FROM memories_vectorchunk WHERE vault_id = %s"""
+
+_LOOSE_IDS: Final = """
+    SELECT memory_id FROM memories_loosevector WHERE model = %s AND dimension = %s AND vault_id = %s"""
+_CHUNK_IDS: Final = """
+    SELECT ids FROM memories_vectorchunk WHERE model = %s AND dimension = %s AND vault_id = %s"""
+
+
+def _fetch(statement: str, vault_id: str, embedder: Embedder) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [embedder.name, embedder.dimension, vault_id])
+        return list(cursor.fetchall())
+
+
+def _stored_ids(vault_id: str, embedder: Embedder) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ids that have a vector of this model, loose and in chunks; two statements."""
+    loose = [row[0] for row in _fetch(_LOOSE_IDS, vault_id, embedder)]
+    folded = [_ids(row[0]) for row in _fetch(_CHUNK_IDS, vault_id, embedder)]
+    return np.array(loose, dtype=np.int64), np.concatenate([np.zeros(0, dtype=np.int64), *folded])
+
+
+def _embedded(vault_id: str, embedder: Embedder) -> frozenset[int]:
+    return frozenset(np.concatenate(_stored_ids(vault_id, embedder)).tolist())
 
 
 def _of(embedder: Embedder) -> Q:

@@ -1,0 +1,32 @@
+"""The choice that both arms make: which of the scored memories are answered, and in which order."""
+
+from collections.abc import Collection, Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def best_places(
+    ids: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    *,
+    allowed: Collection[int] | None,
+    limit: int,
+    above: float | None = None,
+) -> NDArray[np.int64]:
+    """Return the positions of the best rows, the best first, ties by id.
+
+    Args:
+        allowed: the ids that may be answered at all, chosen before the limit; None for any.
+        above: rows that do not score more are left out, too.
+    """
+    places = np.arange(len(ids))
+    if above is not None:
+        places = places[scores > above]
+    if allowed is not None:
+        among = allowed if isinstance(allowed, Set) else frozenset(allowed)
+        places = places[
+            np.fromiter((pk in among for pk in ids[places].tolist()), dtype=bool, count=len(places))
+        ]
+    order = np.lexsort((ids[places], -scores[places]))
+    return places[order[: max(0, limit)]]
