@@ -6,6 +6,7 @@ changes it.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
@@ -151,8 +152,15 @@ def _request_digest(request: ContextRequest) -> str:
             request.layers,
             request.entities,
             request.delta,
+            _stated(request.as_of, request),
+            _stated(request.known_at, request),
         ]
     )
+
+
+def _stated(moment: datetime, request: ContextRequest) -> datetime | None:
+    """Return a moment that the request named; one that follows the clock is the same question every time."""
+    return None if moment == request.now else moment
 
 
 # -- Rendering -----------------------------------------------------------------------------------

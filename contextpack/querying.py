@@ -17,7 +17,7 @@ from contextpack.core.types import ContextRequest, Item, PackFormat
 from contextpack.filters import Moments, MqlFilter, turned_knobs
 from contextpack.items import whole_item
 from contextpack.paging import QUERY, QUERY_PREFIX
-from contextpack.retrieval import Match, gather_candidates, load_candidates, rank, universe_of
+from contextpack.retrieval import Match, gather_candidates, load_candidates, newest_first, rank, universe_of
 from cortex.api.pagination import query_digest, read_cursor, write_cursor
 from cortex.errors import Unparsable
 from memories.access import Caller
@@ -82,8 +82,8 @@ def continue_query(caller: Caller, cursor: str, *, now: datetime) -> dict[str, A
 
 
 def _find(caller: Caller, mql: Mql, page: _Page) -> _Result:
-    rows = Memory.objects.visible_to(caller).servable(page.now)
-    universe = universe_of(caller, rows, now=page.now, known_at=page.now)
+    rows = newest_first(Memory.objects.visible_to(caller).servable(page.now))
+    universe = universe_of(caller, rows, known_at=page.now)
     matches = rank(caller, mql.text, universe=universe, limit=None).matches
     kept, narrowing = _narrowed(caller, mql, page, {match.ref: match.relevance for match in matches})
     return _Result(

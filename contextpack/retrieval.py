@@ -84,19 +84,34 @@ def eligible(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
     return served.current_as_of(request.as_of, known_at=request.known_at)
 
 
-def universe_of(caller: Caller, rows: MemoryQuerySet, *, now: datetime, known_at: datetime) -> Universe:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What retrieval needs of every row that may be answered."""
+
+    pk: int
+    ref: str
+    layer: str  # a MemoryLayer's value
+    kind: str  # a Kind's value
+
+
+def newest_first(rows: MemoryQuerySet) -> list[Row]:
+    """Read what may be answered; one statement."""
+    found = rows.order_by("-captured_at", "-pk").values_list("pk", "ref", "layer", "kind")
+    return [Row(pk=pk, ref=ref, layer=layer, kind=kind) for pk, ref, layer, kind in found]
+
+
+def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> Universe:
     """Return what may be matched so that one of `rows` is the answer.
 
     Args:
         rows: what may be answered.
+        known_at: later supersessions did not happen yet.
     Returns: those rows for themselves, and superseded ones for the head of their chain where that may be
-        answered, beside themselves if they may be answered too; two statements.
+        answered, beside themselves if they may be answered too; one statement.
     """
-    answers = {pk: (ref,) for pk, ref in rows.values_list("pk", "ref")}
-    told = frozenset(ref for (ref,) in answers.values())
-    old = (
-        Memory.objects.visible_to(caller).servable(now).known_at(known_at).filter(superseded_by__isnull=False)
-    )
+    answers: dict[int, tuple[str, ...]] = {row.pk: (row.ref,) for row in rows}
+    told = frozenset(row.ref for row in rows)
+    old = Memory.objects.visible_to(caller).filter(superseded_by__isnull=False, superseded_at__lte=known_at)
     links = [(pk, ref, after) for pk, ref, after in old.values_list("pk", "ref", "superseded_by") if after]
     successor = {ref: after for _, ref, after in links}
     heads = {pk: active_head(ref, successor) for pk, ref, _ in links}
@@ -191,14 +206,12 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     Returns: up to 200 matched candidates and those of the layers that need no match; a fixed number of
         statements.
     """
-    rows = eligible(caller, request)
-    universe = universe_of(caller, rows, now=request.now, known_at=request.known_at)
+    rows = newest_first(eligible(caller, request))
+    universe = universe_of(caller, rows, known_at=request.known_at)
     ranking = rank(caller, request.task, universe=universe, limit=CHANNEL_LIMIT)
     matches = {match.ref: match for match in ranking.matches[:POOL_LIMIT]} if ranking.relevant else {}
-    unspoken = not content_terms(
-        request.task, caller.vault.language
-    )  # nothing to search for: tell the newest
-    standing = _standing(rows, floor_only=not (ranking.relevant or unspoken))
+    says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
+    standing = _standing(rows, floor_only=not (ranking.relevant or says_nothing))
     found = load_candidates(caller, matches=matches, standing=standing)
     cited = tuple(candidate for candidate in found if candidate.source_urls)
     return Pool(
@@ -210,20 +223,15 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     )
 
 
-def _standing(rows: MemoryQuerySet, *, floor_only: bool) -> dict[str, PackLayer]:
-    """Return the refs that need no match and the layer in which each stands: the newest of every kind."""
-    newest = rows.order_by("-captured_at", "-pk").values_list("ref", "layer", "kind")
-    rules = newest.filter(layer=MemoryLayer.NEGATIVE)[:CONSTRAINT_LIMIT]
-    standing = {ref: PackLayer.CONSTRAINTS for ref, _, _ in rules}
+def _standing(newest: Sequence[Row], *, floor_only: bool) -> dict[str, PackLayer]:
+    """Return the refs that need no match, and the layer in which each stands: the newest of every kind."""
+    rules = [row for row in newest if row.layer == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT]
     if floor_only:
-        return standing
-    personal = newest.filter(layer__in=_IDENTITY)[:STANDING_LIMIT]
-    open_loops = newest.filter(kind__in=_OPEN_KINDS)[:STANDING_LIMIT]
-    for ref, layer, kind in (*personal, *open_loops):
-        standing.setdefault(ref, pack_layer(MemoryLayer(layer), Kind(kind)))
-    for ref, _, _ in newest[:STANDING_LIMIT]:
-        standing.setdefault(ref, PackLayer.RECENCY)
-    return standing
+        return {row.ref: PackLayer.CONSTRAINTS for row in rules}
+    personal = [row for row in newest if row.layer in _IDENTITY][:STANDING_LIMIT]
+    open_loops = [row for row in newest if row.kind in _OPEN_KINDS][:STANDING_LIMIT]
+    recent = {row.ref: PackLayer.RECENCY for row in newest[:STANDING_LIMIT]}
+    return recent | {row.ref: pack_layer(row.layer, row.kind) for row in (*rules, *personal, *open_loops)}
 
 
 def _waiting(caller: Caller, request: ContextRequest) -> int:
@@ -233,13 +241,13 @@ def _waiting(caller: Caller, request: ContextRequest) -> int:
     )
 
 
-def pack_layer(layer: MemoryLayer, kind: Kind) -> PackLayer:
+def pack_layer(layer: str, kind: str) -> PackLayer:
     """Return the layer of a pack in which a memory stands, by what it is."""
-    if layer is MemoryLayer.NEGATIVE:
+    if layer == MemoryLayer.NEGATIVE:
         return PackLayer.CONSTRAINTS
-    if layer is MemoryLayer.DECISION:
+    if layer == MemoryLayer.DECISION:
         return PackLayer.DECISIONS
-    if layer is MemoryLayer.PROCEDURAL:
+    if layer == MemoryLayer.PROCEDURAL:
         return PackLayer.PROCEDURES
     if layer in _IDENTITY:
         return PackLayer.IDENTITY
@@ -309,7 +317,7 @@ def _candidate(
 ) -> Candidate:
     (pk, ref, content, summary, kind, layer, occurred_at, captured_at, confidence, author,
      occurrences, thread, position, speaker, hashes) = row  # fmt: skip
-    own = pack_layer(MemoryLayer(layer), Kind(kind))
+    own = pack_layer(layer, kind)
     placed = own if match or standing is None else standing
     by_name_only = match is not None and match.retrievers == ("entity",) and own is PackLayer.FACTS
     return Candidate(

@@ -12,7 +12,8 @@ VAR_DIR = Path(env.text("CORTEX_VAR_DIR") or BASE_DIR / "var")
 
 DEBUG = env.flag("CORTEX_DEBUG", default=False)
 PRODUCTION = env.flag("CORTEX_PRODUCTION", default=False)
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 SECRET_KEY = env.secret_key("CORTEX_SECRET_KEY", VAR_DIR / "secret_key", production=PRODUCTION)
 ALLOWED_HOSTS = env.words("CORTEX_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1],testserver")
 if PRODUCTION and (DEBUG or "*" in ALLOWED_HOSTS):
@@ -98,7 +99,6 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 

@@ -1,21 +1,71 @@
-"""One memory whole: what it says and cites, whom it names, what replaced it, what it contradicts."""
+"""Rows with all that belongs to them, as answers show them: the reads and the wire form in one step."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Q
+from django.utils import timezone
+
 from memories.access import Caller
-from memories.models import Memory
-from memories.reading import chain_of, companions_of
-from memories.wire import memory_as_wire, source_as_wire, step_as_wire
+from memories.models import Conflict, Memory
+from memories.reading import Companions, chain_of, companions_of, conflicts_visible_to, proposed_by
+from memories.wire import (
+    MemoryDict,
+    conflict_as_wire,
+    memory_as_wire,
+    moment,
+    source_as_wire,
+    step_as_wire,
+)
+
+
+def shown(vault_id: str, memories: Sequence[Memory]) -> list[MemoryDict]:
+    """Show any number of memories; three statements."""
+    beside = companions_of(vault_id, memories)
+    return [_show(memory, beside) for memory in memories]
 
 
 def memory_document(caller: Caller, memory: Memory) -> dict[str, Any]:
-    beside = companions_of(caller.vault.pk, [memory])
-    sources = beside.sources.get(memory.pk, [])
-    shown = memory_as_wire(
-        memory, sources, beside.entities.get(memory.pk, ()), conflicted=memory.pk in beside.conflicts
-    )
+    """Show one memory whole: also its sources, its history, its conflicts, and how it was reviewed."""
+    vault_id = memory.vault_id
+    beside = companions_of(vault_id, [memory])
     return {
-        **shown,
-        "sources": [source_as_wire(source) for source in sources],
+        **_show(memory, beside),
+        "sources": [source_as_wire(source) for source in beside.sources.get(memory.pk, ())],
         "chain": [step_as_wire(step) for step in chain_of(caller, memory)],
+        "conflicts": _conflicts_of(caller, memory),
+        "proposes_superseding": proposed_by(vault_id, memory),
+        "withheld": memory.withheld,
+        "reviewed_at": moment(memory.reviewed_at),
+        "reviewed_by": memory.reviewed_by or None,
     }
+
+
+def shown_conflicts(vault_id: str, conflicts: Sequence[Conflict]) -> list[dict[str, Any]]:
+    """Show conflicts, each with both its sides; three statements."""
+    sides = [side for conflict in conflicts for side in (conflict.left, conflict.right)]
+    dicts = shown(vault_id, sides)
+    return [
+        conflict_as_wire(conflict) | {"memories": dicts[2 * at : 2 * at + 2]}
+        for at, conflict in enumerate(conflicts)
+    ]
+
+
+def _show(memory: Memory, beside: Companions) -> MemoryDict:
+    return memory_as_wire(
+        memory,
+        beside.sources.get(memory.pk, ()),
+        beside.entities.get(memory.pk, ()),
+        conflicted=memory.pk in beside.conflicts,
+    )
+
+
+def _conflicts_of(caller: Caller, memory: Memory) -> list[dict[str, Any]]:
+    """Tell what a memory conflicts or conflicted with, in the order of detection."""
+    rows = conflicts_visible_to(caller, at=timezone.now())
+    rows = rows.filter(Q(left_id=memory.pk) | Q(right_id=memory.pk)).order_by("detected_at", "pk")
+    return [conflict_as_wire(conflict) | {"with": _other(conflict, memory).ref} for conflict in rows]
+
+
+def _other(conflict: Conflict, memory: Memory) -> Memory:
+    return conflict.right if conflict.left_id == memory.pk else conflict.left
