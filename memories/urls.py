@@ -1,5 +1,24 @@
 """Where this app answers under /v1/."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from memories.views.conflicts import ConflictListView, ResolveConflictView
+from memories.views.entities import EntityListView, EntityView
+from memories.views.memories import MemoryBulkView, MemoryListView, MemoryView
+from memories.views.reviews import ApproveView, ArchiveView, RedactView, SupersedeView
+from memories.views.vaults import StatsView
+
+urlpatterns: list[URLPattern] = [
+    path("memories", MemoryListView.as_view(), name="memories"),
+    path("memories/bulk", MemoryBulkView.as_view(), name="memories-bulk"),
+    path("memories/<str:ref>", MemoryView.as_view(), name="memory"),
+    path("memories/<str:ref>/supersede", SupersedeView.as_view(), name="memory-supersede"),
+    path("memories/<str:ref>/approve", ApproveView.as_view(), name="memory-approve"),
+    path("memories/<str:ref>/archive", ArchiveView.as_view(), name="memory-archive"),
+    path("memories/<str:ref>/redact", RedactView.as_view(), name="memory-redact"),
+    path("conflicts", ConflictListView.as_view(), name="conflicts"),
+    path("conflicts/<str:ref>/resolve", ResolveConflictView.as_view(), name="conflict-resolve"),
+    path("entities", EntityListView.as_view(), name="entities"),
+    path("entities/<str:ref>", EntityView.as_view(), name="entity"),
+    path("stats", StatsView.as_view(), name="stats"),
+]

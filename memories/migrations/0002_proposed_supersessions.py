@@ -2,8 +2,9 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import memories.ids
 from django.db import migrations, models
+
+import memories.ids
 
 
 class Migration(migrations.Migration):

@@ -1,0 +1,1 @@
+"""The REST border: each view translates in, calls one verb, translates out."""

@@ -1,0 +1,36 @@
+"""/v1/entities: who and what the memories are about."""
+
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from cortex.api.serializers import refuse_query
+from memories.access import caller_of
+from memories.entities import entities_visible_to, entity_document, find_entity, shown_entities
+from memories.paging import Order, take_page
+from memories.serializers import EntityListQuery
+from memories.views.base import MemoriesView
+
+BY_NAME = Order(column="name")
+
+
+class EntityListView(MemoriesView):
+    @extend_schema(
+        operation_id="entities_list", parameters=[EntityListQuery], responses={200: OpenApiTypes.OBJECT}
+    )
+    def get(self, request: Request) -> Response:
+        caller, now = caller_of(request), timezone.now()
+        asked = EntityListQuery.from_request(request)
+        rows = entities_visible_to(caller, name=asked.get("q"), at=now)
+        page = take_page(rows, BY_NAME, kind="entities", caller=caller, asked=asked)
+        return Response({"results": shown_entities(caller, page.rows, at=now), "next": page.next})
+
+
+class EntityView(MemoriesView):
+    @extend_schema(operation_id="entities_read", responses={200: OpenApiTypes.OBJECT})
+    def get(self, request: Request, ref: str) -> Response:
+        refuse_query(request)
+        caller, now = caller_of(request), timezone.now()
+        return Response(entity_document(caller, find_entity(caller, ref, at=now), at=now))

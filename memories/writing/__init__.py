@@ -1,0 +1,38 @@
+"""The verbs of the memories app, the only code that saves evidence."""
+
+from memories.writing.amending import amend
+from memories.writing.forgetting import forget, forget_expired
+from memories.writing.inputs import (
+    CaptureInput,
+    CaptureOutcome,
+    Erasure,
+    MemoryInput,
+    Outcome,
+    SourceInput,
+    Succession,
+)
+from memories.writing.remembering import propose, remember, remember_many
+from memories.writing.resolving import resolve_conflict
+from memories.writing.reviewing import approve, archive, redact
+from memories.writing.superseding import supersede
+
+__all__ = [
+    "CaptureInput",
+    "CaptureOutcome",
+    "Erasure",
+    "MemoryInput",
+    "Outcome",
+    "SourceInput",
+    "Succession",
+    "amend",
+    "approve",
+    "archive",
+    "forget",
+    "forget_expired",
+    "propose",
+    "redact",
+    "remember",
+    "remember_many",
+    "resolve_conflict",
+    "supersede",
+]

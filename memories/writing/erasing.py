@@ -1,0 +1,197 @@
+"""How text leaves the vault for good: every copy of it, in whatever table, and word to whoever keeps more.
+
+`withdraw` takes the text of memories away and leaves their rows; `erase` takes the rows too and leaves
+tombstones. Both run inside the caller's transaction.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from typing import Any, Final
+
+from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast, StrIndex
+
+from memories.models import (
+    Capture,
+    Conflict,
+    IdempotencyRecord,
+    Memory,
+    ProposedSupersession,
+    Source,
+    Supersession,
+    Tombstone,
+    Vault,
+)
+from memories.rows import delete_rows
+from memories.search.facade import drop_memories
+from memories.signals import content_withdrawn
+from memories.writing.naming import unlink_entities
+
+FORGOTTEN_MARK: Final = "[forgotten]"
+GONE_STATUS: Final = 410
+
+
+def erase(vault: Vault, memories: Sequence[Memory], *, actor: str, now: datetime) -> Counter[str]:
+    """Forget memories: rows, texts, links, index entries; what is left are tombstones without content.
+
+    Returns: how much went, by class.
+    """
+    erased = withdraw(vault, memories)
+    for memory in memories:
+        _close_ranks(memory)
+    pks = [memory.pk for memory in memories]
+    of_them = Q(left_id__in=pks) | Q(right_id__in=pks)
+    erased["conflicts"] += delete_rows(Conflict.objects.filter(of_them, vault_id=vault.pk))
+    either_end = Q(old_id__in=pks) | Q(new_id__in=pks)
+    for links in (Supersession, ProposedSupersession):
+        delete_rows(links.objects.filter(either_end, vault_id=vault.pk))
+    erased["memories"] += delete_rows(Memory.objects.in_vault(vault.pk).filter(pk__in=pks))
+    Tombstone.objects.bulk_create(
+        [Tombstone(vault_id=vault.pk, ref=memory.ref, forgotten_at=now, actor=actor) for memory in memories],
+        ignore_conflicts=True,
+    )
+    return erased
+
+
+def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
+    """Take away every copy of the memories' text but the rows' own columns.
+
+    Returns: how much went, by class; listeners of `content_withdrawn` add their own classes.
+    """
+    pks = [memory.pk for memory in memories]
+    erased = Counter[str](_erase_evidence(vault.pk, memories))
+    erased["entities"] += unlink_entities(vault.pk, pks)
+    erased["answers"] += _erase_answers(memories)
+    erased.update(drop_memories(vault.pk, pks))
+    erased.update(announce(vault.pk, memories, erase=True))
+    return erased
+
+
+def announce(vault_id: str, memories: Sequence[Memory], *, erase: bool) -> Counter[str]:
+    """Tell whoever keeps copies that content was withdrawn.
+
+    Returns: what the listeners erased.
+    """
+    refs = frozenset(memory.ref for memory in memories)
+    erased = Counter[str]()
+    answers: list[tuple[Any, Any]] = content_withdrawn.send(
+        sender=Memory, vault_id=vault_id, refs=refs, erase=erase
+    )
+    for _, told in answers:
+        if isinstance(told, Mapping):
+            erased.update(told)
+    return erased
+
+
+def cut(text: str, secret: str) -> str:
+    """Replace each whole occurrence of a text within another."""
+    if not secret or secret not in text:
+        return text
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", FORGOTTEN_MARK, text)
+
+
+# -- Evidence ------------------------------------------------------------------------------------
+
+
+def _erase_evidence(vault_id: str, memories: Sequence[Memory]) -> dict[str, int]:
+    """Delete the sources, and the captures that nothing else cites; cut the text out of those that stay."""
+    own = Source.objects.filter(vault_id=vault_id, memory_id__in=[memory.pk for memory in memories])
+    rows = list(own.values_list("url", "capture_id"))
+    sources = delete_rows(own)
+    cited = {capture for _, capture in rows if capture is not None}
+    kept = set(
+        Source.objects.filter(vault_id=vault_id, capture_id__in=cited).values_list("capture_id", flat=True)
+    )
+    captures = delete_rows(Capture.objects.filter(vault_id=vault_id, pk__in=cited - kept))
+    texts = [memory.content for memory in memories if memory.content]
+    cut_out = _cut_captures(vault_id, kept, texts) + _cut_sources(vault_id, {url for url, _ in rows}, texts)
+    return {"sources": sources, "captures": captures, "passages": cut_out}
+
+
+def _cut_captures(vault_id: str, pks: set[int], texts: Sequence[str]) -> int:
+    count = 0
+    for capture in Capture.objects.filter(vault_id=vault_id, pk__in=pks):
+        content, title = _cut_all(capture.content, texts), _cut_all(capture.title, texts)
+        if (content, title) != (capture.content, capture.title):
+            # Without its hash the shortened text is no twin of the same capture coming again.
+            rows = Capture.objects.filter(vault_id=vault_id, pk=capture.pk)
+            count += rows.update(content=content, title=title[:500], content_hash="")
+    return count
+
+
+def _cut_sources(vault_id: str, urls: set[str], texts: Sequence[str]) -> int:
+    count = 0
+    for source in Source.objects.filter(vault_id=vault_id, url__in=urls).exclude(text="", title=""):
+        text, title = _cut_all(source.text, texts), _cut_all(source.title, texts)
+        if (text, title) != (source.text, source.title):
+            rows = Source.objects.filter(vault_id=vault_id, pk=source.pk)
+            count += rows.update(text=text, title=title[:500])
+    return count
+
+
+def _cut_all(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
+        text = cut(text, secret)
+    return text
+
+
+def _erase_answers(memories: Sequence[Memory]) -> int:
+    """Empty the remembered answers that tell the memories' text; their keys stay, so that a retry revives nothing."""
+    pks = list(_answers_about(memories).filter(told__contains='"content"').values_list("pk", flat=True))
+    rows = IdempotencyRecord.objects.filter(vault_id=memories[0].vault_id, pk__in=pks)
+    return rows.update(status=GONE_STATUS, body=None) if pks else 0
+
+
+def _answers_about(memories: Sequence[Memory]) -> QuerySet[Any, Any]:
+    named = reduce(or_, (Q(told__contains=memory.ref) for memory in memories))
+    rows = IdempotencyRecord.objects.filter(vault_id=memories[0].vault_id, body__isnull=False)
+    return rows.annotate(told=Cast("body", TextField())).filter(named)
+
+
+# -- Links ---------------------------------------------------------------------------------------
+
+
+def _close_ranks(memory: Memory) -> None:
+    """Let what a memory replaced point to what replaced it; without such, it stays replaced by nobody."""
+    vault_id = memory.vault_id
+    own = (
+        Memory.objects.in_vault(vault_id).filter(pk=memory.pk).values_list("superseded_by", flat=True).first()
+    )
+    after = (
+        Memory.objects.in_vault(vault_id).filter(ref=own).values_list("pk", flat=True).first()
+        if own
+        else None
+    )
+    if after is None:
+        return
+    Memory.objects.in_vault(vault_id).filter(superseded_by=memory.ref).update(superseded_by=own)
+    # The reason was said of the forgotten memory, and may quote it.
+    Supersession.objects.filter(vault_id=vault_id, new_id=memory.pk).update(new_id=after, reason="")
+
+
+# -- Probes --------------------------------------------------------------------------------------
+
+
+def rows_holding(memories: Sequence[Memory]) -> int:
+    """Count the rows that still hold the text of erased memories, which are all of one text.
+
+    What counts: memories of their project with exactly this text, evidence of it within the project, and
+    remembered answers about them. Another project's memory of the same text is that project's own.
+    """
+    first = memories[0]
+    rows = {"vault_id": first.vault_id}
+    text = Value(first.content)
+    same = Memory.objects.filter(Q(content=first.content) | Q(summary=first.content), **rows)
+    captures = Capture.objects.filter(**rows, project=first.project)
+    sources = Source.objects.filter(**rows, memory__vault_id=first.vault_id, memory__project=first.project)
+    answers = _answers_about(memories)
+    return (
+        same.filter(project=first.project).count()
+        + captures.annotate(place=StrIndex(F("content"), text)).filter(place__gt=0).count()
+        + sources.exclude(text="").annotate(place=StrIndex(F("text"), text)).filter(place__gt=0).count()
+        + answers.annotate(place=StrIndex(F("told"), text)).filter(place__gt=0).count()
+    )

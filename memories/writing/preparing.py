@@ -1,0 +1,169 @@
+"""From what a caller states to what is stored: masked, hashed, flagged, dated. Pure; reads no row."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from cortex.errors import Unprocessable
+from memories.core.entities import entity_key, spot_entities
+from memories.core.hostility import is_instruction_like
+from memories.core.kinds import Flag, MemoryLayer, Status, layer_of
+from memories.core.secrets import mask_secrets
+from memories.core.text import content_hash, hash_terms, normalise, pack_hashes, terms
+from memories.models import Memory
+from memories.writing.inputs import MemoryInput, SourceInput
+
+CAPTURE_SCHEME: Final = "cortex-capture"
+NAME_LENGTH: Final = 200
+_URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):[^\s\x00-\x1f\x7f]+")
+_SCRIPT_SCHEMES: Final = frozenset({"javascript", "data", "vbscript"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A claim ready to be stored; `given` holds the masked texts."""
+
+    given: MemoryInput
+    layer: MemoryLayer
+    content_hash: str
+    term_hashes: bytes
+    entities: tuple[str, ...]
+    flags: tuple[Flag, ...]
+    captured_at: datetime
+    true_since: datetime
+    status: Status
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """What makes two claims of one vault the same memory."""
+        return self.given.project, self.content_hash
+
+    def as_row(self, vault_id: str, *, now: datetime) -> Memory:
+        given = self.given
+        return Memory(
+            vault_id=vault_id,
+            content=given.content,
+            content_hash=self.content_hash,
+            summary=given.summary,
+            kind=given.kind,
+            layer=self.layer,
+            project=given.project,
+            status=self.status,
+            author=given.author,
+            confidence=given.confidence,
+            occurred_at=given.occurred_at,
+            captured_at=self.captured_at,
+            recorded_at=now,
+            valid_from=given.valid_from,
+            valid_to=given.valid_to,
+            expires_at=given.expires_at,
+            true_since=self.true_since,
+            tags=list(given.tags),
+            thread=given.thread,
+            position=given.position,
+            speaker=given.speaker,
+            flags=[str(flag) for flag in self.flags],
+            withheld=Flag.INSTRUCTION_LIKE in self.flags,
+            term_hashes=self.term_hashes,
+        )
+
+
+def prepare(given: MemoryInput, *, language: str, status: Status, now: datetime) -> Prepared:
+    """Make a stated claim ready to be stored.
+
+    Args:
+        language: whose stems the terms are cut to.
+        status: what the write deserves; a contradiction found later may lower it.
+    Raises: Unprocessable where the text is empty, a citation is no address, or an interval runs backwards.
+    """
+    masked, count = mask_input(given)
+    form = normalise(masked.content)
+    if not form:
+        raise Unprocessable("the content says nothing", errors={"content": "no text in it"})
+    check_intervals(masked.valid_from, masked.valid_to)
+    if masked.expires_at is not None and masked.expires_at <= now:
+        raise Unprocessable("it would have expired already", errors={"expires_at": "lies in the past"})
+    for source in masked.sources:
+        if source.url is not None:
+            check_url(source.url, field="source.url")
+    captured_at = masked.captured_at or now
+    return Prepared(
+        given=masked,
+        layer=masked.layer or layer_of(masked.kind),
+        content_hash=content_hash(masked.content),
+        term_hashes=pack_hashes(hash_terms(terms(masked.content, language))),
+        entities=entity_names(masked.entities) or entity_names(spot_entities(masked.content)),
+        flags=flags_of(masked.content, masked.summary, masked=count > 0),
+        captured_at=captured_at,
+        true_since=true_since_of(masked.valid_from, masked.occurred_at, captured_at),
+        status=status,
+    )
+
+
+def true_since_of(
+    valid_from: datetime | None, occurred_at: datetime | None, captured_at: datetime
+) -> datetime:
+    """Since when a claim counts as true: as stated, else from when it was seen or captured, if earlier."""
+    if valid_from is not None:
+        return valid_from
+    return captured_at if occurred_at is None else min(occurred_at, captured_at)
+
+
+def flags_of(content: str, summary: str | None, *, masked: bool) -> tuple[Flag, ...]:
+    hostile = is_instruction_like(content) or (summary is not None and is_instruction_like(summary))
+    found = {Flag.INSTRUCTION_LIKE: hostile, Flag.SECRET_MASKED: masked}
+    return tuple(flag for flag, holds in found.items() if holds)
+
+
+def check_intervals(valid_from: datetime | None, valid_to: datetime | None) -> None:
+    """Raises: Unprocessable unless the half-open interval holds at least a moment."""
+    if valid_from is not None and valid_to is not None and valid_to <= valid_from:
+        raise Unprocessable("it ends before it begins", errors={"valid_to": "not later than valid_from"})
+
+
+def check_url(url: str, *, field: str) -> None:
+    """Refuse what is no address, or one that would run as a script where somebody follows it.
+
+    Raises: Unprocessable.
+    """
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise Unprocessable("the citation is no address", errors={field: "scheme:address is expected"})
+    if found["scheme"].lower() in _SCRIPT_SCHEMES:
+        raise Unprocessable("the citation could run as a script", errors={field: "this scheme is refused"})
+
+
+def entity_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Keep each nameable name once, in order."""
+    by_key: dict[str, str] = {}
+    for name in names:
+        shown = name.strip()[:NAME_LENGTH]
+        if key := entity_key(shown):
+            by_key.setdefault(key, shown)
+    return tuple(by_key.values())
+
+
+def mask_input(given: MemoryInput) -> tuple[MemoryInput, int]:
+    """Mask secrets in every text of a claim.
+
+    Returns: the claim, and how many were masked.
+    """
+    content, count = mask_secrets(given.content)
+    changes: dict[str, object] = {"content": content} if count else {}
+    if given.summary:
+        summary, in_summary = mask_secrets(given.summary)
+        count += in_summary
+        changes |= {"summary": summary} if in_summary else {}
+    sources = [_mask_source(source) for source in given.sources]
+    if in_sources := sum(found for _, found in sources):
+        count += in_sources
+        changes["sources"] = tuple(source for source, _ in sources)
+    return (replace(given, **changes) if changes else given), count  # type: ignore[arg-type]
+
+
+def _mask_source(source: SourceInput) -> tuple[SourceInput, int]:
+    title, in_title = mask_secrets(source.title) if source.title else ("", 0)
+    text, in_text = mask_secrets(source.text) if source.text else ("", 0)
+    url, in_url = mask_secrets(source.url) if source.url else (source.url, 0)
+    return SourceInput(url=url, title=title, text=text), in_title + in_text + in_url
