@@ -56,11 +56,8 @@ class Ranking:
     """Matches in fused order, best first, and what a reader must know of how they were found."""
 
     matches: tuple[Match, ...]
+    relevant: bool  # whether any of them answers the task at all
     stated: tuple[str, ...] = ()
-
-    @property
-    def relevant(self) -> bool:
-        return bool(self.matches) and is_relevant(self.matches[0].relevance)
 
 
 # -- What may be served --------------------------------------------------------------------------
@@ -157,7 +154,8 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
     found = _search(caller, task, universe=universe, limit=limit or max(1, len(universe)))
     fused = fuse(found.channels)
     order = sorted(fused, key=lambda ref: (-fused[ref], ref))
-    relevances = absolute_relevances(order, {ref: found.evidence[ref].strength for ref in order})
+    strengths = {ref: found.evidence[ref].strength for ref in order}
+    relevances = absolute_relevances(order, strengths)
     members = {name: frozenset(refs) for name, refs in found.channels.items()}
     matches = tuple(
         Match(
@@ -169,7 +167,8 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
         )
         for position, ref in enumerate(order, start=1)
     )
-    return Ranking(matches=matches, stated=found.stated)
+    relevant = is_relevant(max(strengths.values(), default=0.0))
+    return Ranking(matches=matches, relevant=relevant, stated=found.stated)
 
 
 def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Found:

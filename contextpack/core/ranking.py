@@ -10,7 +10,10 @@ from typing import Final
 
 from contextpack.core.types import Candidate, ModelProfile, PackLayer
 
-RRF_K: Final = 60
+RRF_K: Final = 20
+# How much a place in each channel counts. Measured on long conversations: words tell far more apart than
+# hashed vectors do, and a name by itself little.
+CHANNEL_WEIGHTS: Final[Mapping[str, float]] = {"fts": 1.0, "vector": 0.3, "entity": 0.2}
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
 RELEVANCE_DIGITS: Final = 4
 _SECONDS_PER_DAY: Final = 86_400.0
@@ -18,18 +21,25 @@ _SECONDS_PER_DAY: Final = 86_400.0
 # -- Ranks and strengths -------------------------------------------------------------------------
 
 
-def fuse(channels: Mapping[str, Sequence[str]], k: int = RRF_K) -> dict[str, float]:
-    """Fuse ranked lists by their reciprocal ranks.
+def fuse(
+    channels: Mapping[str, Sequence[str]],
+    k: int = RRF_K,
+    *,
+    weights: Mapping[str, float] = CHANNEL_WEIGHTS,
+) -> dict[str, float]:
+    """Fuse ranked lists by their weighted reciprocal ranks.
 
     Args:
         channels: retriever → refs, best first; a ref counts once per channel, at its best place.
         k: how little the first places stand out.
+        weights: retriever → how much its places count; 1 where none is given.
     Returns: ref → score, best first; equal scores go to the smaller ref.
     """
     scores: defaultdict[str, float] = defaultdict(float)
-    for refs in channels.values():
+    for channel, refs in channels.items():
+        weight = weights.get(channel, 1.0)
         for rank, ref in enumerate(dict.fromkeys(refs), start=1):
-            scores[ref] += 1.0 / (k + rank)
+            scores[ref] += weight / (k + rank)
     return dict(sorted(scores.items(), key=lambda entry: (-entry[1], entry[0])))
 
 

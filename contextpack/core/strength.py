@@ -9,8 +9,8 @@ from typing import Final
 COSINE_FLOOR: Final = 0.10
 COSINE_CEILING: Final = 0.60
 COVERAGE_WEIGHT: Final = 0.9
-COSINE_WEIGHT: Final = 0.5
-RELEVANT_FROM: Final = 0.2
+COSINE_WEIGHT: Final = 0.4
+RELEVANT_FROM: Final = 0.22
 
 
 def match_strength(*, coverage: float, cosine_lift: float) -> float:

@@ -8,6 +8,8 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 from django.http import QueryDict
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -128,6 +130,7 @@ class StrictCharField(serializers.CharField):
         return super().to_internal_value(data)
 
 
+@extend_schema_field(OpenApiTypes.DATETIME)
 class MomentField(serializers.Field[datetime, Any, str, Any]):
     """An ISO-8601 moment. Without an offset it is UTC; a date alone is the start of its day, UTC."""
 

@@ -1,6 +1,7 @@
 """The entity arm: which memories are about somebody or something that a text names."""
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
@@ -9,6 +10,8 @@ from memories.models import Mention
 
 LONGEST_NAME_WORDS: Final = 4
 NAME_WORDS_LIMIT: Final = 200
+BROAD_FROM: Final = 20  # memories; below it no name is too frequent to tell memories apart
+BROAD_SHARE: Final = 0.15
 _WORD: Final = re.compile(r"[\w@][\w.&'’-]*", re.UNICODE)
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 
@@ -19,7 +22,8 @@ def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) ->
     Args:
         allowed: the memories that may be answered; they are chosen before the limit.
     Returns: memory ids, those that mention most of the named first, ties by id; one statement, or none
-        where the task has no word.
+        where the task has no word. A name that a large part of the memories mention tells none apart and is
+        left out.
     """
     keys = named_in(task)
     if not keys:
@@ -30,11 +34,13 @@ def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) ->
         entity__aliases__vault_id=vault_id,
         entity__aliases__key__in=keys,
     ).values_list("memory_id", "entity_id")
-    named: dict[int, set[int]] = {}
+    mentions: dict[int, set[int]] = {}
     for memory_id, entity_id in rows:
         if memory_id in allowed:
-            named.setdefault(memory_id, set()).add(entity_id)
-    return tuple(sorted(named, key=lambda pk: (-len(named[pk]), pk))[:limit])
+            mentions.setdefault(entity_id, set()).add(memory_id)
+    broad = max(BROAD_FROM, BROAD_SHARE * len(allowed))
+    named = Counter(pk for pks in mentions.values() if len(pks) <= broad for pk in pks)
+    return tuple(sorted(named, key=lambda pk: (-named[pk], pk))[:limit])
 
 
 def named_in(task: str) -> frozenset[str]:
