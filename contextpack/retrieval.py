@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db.models import Q
 
 from contextpack.core.ranking import absolute_relevances, fuse
-from contextpack.core.strength import COSINE_FLOOR, is_relevant, match_strength
+from contextpack.core.strength import COSINE_BASELINE, COSINE_FLOOR, is_relevant, match_strength
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
 from memories.access import Caller
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
@@ -176,7 +176,8 @@ def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Fo
     lexical = fulltext.lookup(task, vault_id=vault.pk, language=vault.language, allowed=allowed, limit=limit)
     semantic = vectors.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
     about = naming.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
-    lifts = [(hit.memory_id, hit.similarity - semantic.median) for hit in semantic.hits]
+    baseline = min(semantic.median, COSINE_BASELINE)
+    lifts = [(hit.memory_id, hit.similarity - baseline) for hit in semantic.hits]
     close = [(pk, lift) for pk, lift in lifts if lift > COSINE_FLOOR]
     ids = {
         "fts": [hit.memory_id for hit in lexical],

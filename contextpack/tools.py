@@ -13,12 +13,8 @@ from contextpack.serializers import ContextRequestSerializer, ExpandSerializer, 
 from contextpack.toolschemas import (
     EXPAND,
     FETCH,
-    FORGET_MEMORY,
     GET_CONTEXT,
-    PROPOSE_MEMORY,
-    REMEMBER_THIS,
     SEARCH,
-    SUPERSEDE_MEMORY,
 )
 from cortex.api.parsing import check_text
 from cortex.api.serializers import StrictCharField, StrictSerializer

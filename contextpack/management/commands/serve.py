@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
 
 def _shown(host: str) -> str:
-    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+    if host in {"0.0.0.0", "::"}:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 
@@ -74,4 +74,4 @@ def _become_gunicorn(options: dict[str, Any]) -> None:
         f"--chdir={settings.BASE_DIR}",
         "--log-level=warning",
     ]
-    os.execve(arguments[0], arguments, {**os.environ, **_ONE_THREAD})  # noqa: S606
+    os.execve(arguments[0], arguments, {**os.environ, **_ONE_THREAD})
