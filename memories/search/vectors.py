@@ -5,16 +5,15 @@ worth a chunk's rewriting. The rules:
 
 - Every vector carries the name and the dimension of its model. Those of another model are never compared: the
   answer states how many memories are therefore searched by their words alone.
-- Dot products are sums of whole numbers small enough for float32, so an answer depends neither on how the rows
-  are laid out nor on the processor.
+- Similarities are exact, over all rows of the vault, and what narrows a search narrows it before the limit.
 - Who rewrites a chunk holds the vault's lock: on SQLite the write transaction itself, on PostgreSQL an advisory
   lock. A vector that is on its way from loose to a chunk may be seen twice, but never not at all.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from django.db import connection, transaction
@@ -23,16 +22,14 @@ from numpy.typing import NDArray
 
 from memories.models import LooseVector, VectorChunk
 from memories.rows import delete_rows, in_chunks
+from memories.search.blocks import Block, Ids, block_of, joined, quantised, unpacked, unpacked_ids
 from memories.search.choosing import best_places
-from memories.search.embedding import Embedder, Vectors, active_embedder
+from memories.search.embedding import Embedder, active_embedder
 
 CHUNK_SIZE: Final = 1_024
 FOLD_AT: Final = 256
 LIMIT: Final = 1_000
-_LARGEST_BYTE: Final = 127
 _DIGITS: Final = 6
-
-Packed: TypeAlias = "bytes | memoryview[int]"  # what a database hands out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +60,6 @@ class VectorAnswer:
         return (f"{self.stale} memories await re-embedding: they were searched by their words alone",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
-    """Vectors side by side, each with its memory's id and its sum of squares."""
-
-    ids: NDArray[np.int64]
-    norms: NDArray[np.int32]
-    data: NDArray[np.int8]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def pick(self, which: NDArray[np.bool_] | slice) -> "_Block":
-        return _Block(ids=self.ids[which], norms=self.norms[which], data=self.data[which])
-
-
 # -- Writing -------------------------------------------------------------------------------------
 
 
@@ -92,7 +74,7 @@ def store(rows: Sequence[tuple[int, str]], *, vault_id: str) -> int:
     texts = dict(rows)
     if embedder is None or not texts:
         return 0
-    fresh = _quantised(list(texts), embedder.embed(list(texts.values())))
+    fresh = quantised(list(texts), embedder.embed(list(texts.values())))
     with transaction.atomic(savepoint=False):
         loose, folded = _stored_ids(vault_id, embedder)
         if np.isin(fresh.ids, np.concatenate([loose, folded])).any():
@@ -139,7 +121,7 @@ def _erase(vault_id: str, memory_ids: Collection[int], which: Q) -> int:
     gone = _as_array(memory_ids)
     chunks = VectorChunk.objects.filter(which, vault_id=vault_id)
     for pk, ids in chunks.values_list("pk", "ids"):
-        keep = ~np.isin(_ids(ids), gone)
+        keep = ~np.isin(unpacked_ids(ids), gone)
         if not keep.all():
             _shrink(chunks.filter(pk=pk).get(), keep)
             count += int((~keep).sum())
@@ -154,7 +136,7 @@ def _shrink(chunk: VectorChunk, keep: NDArray[np.bool_]) -> None:
         delete_rows(rows)
 
 
-def _leave_loose(block: _Block, vault_id: str, embedder: Embedder) -> None:
+def _leave_loose(block: Block, vault_id: str, embedder: Embedder) -> None:
     loose = [
         LooseVector(
             vault_id=vault_id,
@@ -169,7 +151,7 @@ def _leave_loose(block: _Block, vault_id: str, embedder: Embedder) -> None:
     LooseVector.objects.bulk_create(loose, ignore_conflicts=True)  # a twin that was quicker wrote the same
 
 
-def _fold(fresh: _Block, vault_id: str, embedder: Embedder) -> None:
+def _fold(fresh: Block, vault_id: str, embedder: Embedder) -> None:
     """Move what is loose, and fresh vectors with it, into chunks: first into the one with the most room."""
     _lock(vault_id)
     loose_rows = LooseVector.objects.filter(_of(embedder), vault_id=vault_id)
@@ -179,7 +161,7 @@ def _fold(fresh: _Block, vault_id: str, embedder: Embedder) -> None:
         .order_by("size", "pk")
         .first()
     )
-    block = _joined([*([_opened(roomy)] if roomy else []), loose, fresh], embedder.dimension)
+    block = joined([*([_opened(roomy)] if roomy else []), loose, fresh], dimension=embedder.dimension)
     pieces = [block.pick(slice(at, at + CHUNK_SIZE)) for at in range(0, len(block), CHUNK_SIZE)]
     if roomy:
         VectorChunk.objects.filter(vault_id=vault_id, pk=roomy.pk).update(**_columns(pieces.pop(0)))
@@ -212,18 +194,18 @@ def lookup(
     embedder = active_embedder()
     if embedder is None:
         return VectorAnswer()
-    asked = _quantised([0], embedder.embed([text]))
-    ids, similarities, stale = _compare(asked, vault_id, embedder)
-    if not len(ids) or not asked.norms[0]:
-        return VectorAnswer(stale=stale)
-    median = round(float(np.median(similarities)), _DIGITS)
+    asked = quantised([0], embedder.embed([text]))
+    compared = _compare(asked, vault_id, embedder)
+    if not len(compared.ids) or not asked.norms[0]:
+        return VectorAnswer(stale=compared.stale)
+    median = round(float(np.median(compared.cosines)), _DIGITS)
     above = None if least_lift is None else median + least_lift
-    places = best_places(ids, similarities, allowed=allowed, limit=limit, above=above)
-    found = zip(ids[places].tolist(), similarities[places].tolist(), strict=True)
+    places = best_places(compared.ids, compared.cosines, allowed=allowed, limit=limit, above=above)
+    found = zip(compared.ids[places].tolist(), compared.cosines[places].tolist(), strict=True)
     return VectorAnswer(
         hits=tuple(VectorHit(memory_id=memory_id, similarity=similarity) for memory_id, similarity in found),
         median=median,
-        stale=stale,
+        stale=compared.stale,
     )
 
 
@@ -236,10 +218,10 @@ def holding(text: str, *, vault_id: str, among: Collection[int] | None = None) -
     embedder = active_embedder()
     if embedder is None:
         return 0
-    asked = _quantised([0], embedder.embed([text]))
+    asked = quantised([0], embedder.embed([text]))
     if not asked.norms[0]:
         return 0
-    blocks, _ = _read(vault_id, embedder)
+    blocks = _blocks(vault_id, embedder, foreign=[])
     held = {pk for block in blocks for pk in block.ids[(block.data == asked.data).all(axis=1)].tolist()}
     return len(held if among is None else held.intersection(among))
 
@@ -254,22 +236,31 @@ def pending(vault_id: str, total: int) -> int:
     return max(0, total - len(_embedded(vault_id, embedder))) if embedder else 0
 
 
-def _compare(
-    asked: _Block, vault_id: str, embedder: Embedder
-) -> tuple[NDArray[np.int64], NDArray[np.float64], int]:
-    """Return the vault's ids, their cosines to the asked vector, and how many ids another model holds."""
-    blocks, foreign = _read(vault_id, embedder)
-    question = asked.data[0].astype(np.float32)
-    dots = np.concatenate([block.data.astype(np.float32) @ question for block in blocks]).astype(np.float64)
-    norms = np.concatenate([block.norms for block in blocks]).astype(np.float64)
-    lengths = np.sqrt(norms * float(asked.norms[0]))
-    cosines = (dots / np.where(lengths == 0, 1.0, lengths)).round(_DIGITS)
-    ids = np.concatenate([block.ids for block in blocks])
-    first = _first_of_each(ids)
-    return ids[first], cosines[first], len(np.setdiff1d(foreign, ids)) if len(foreign) else 0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Comparison:
+    """The vault's ids, each once, with their cosines to the asked vector; how many others await this model."""
+
+    ids: Ids
+    cosines: NDArray[np.float64]
+    stale: int
 
 
-def _first_of_each(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _compare(asked: Block, vault_id: str, embedder: Embedder) -> _Comparison:
+    ids, norms, dots = [], [], []
+    foreign: list[Ids] = []
+    for block in _blocks(vault_id, embedder, foreign=foreign):
+        ids.append(block.ids)
+        norms.append(block.norms)
+        dots.append(block.dots(asked.data[0]))
+    every = np.concatenate(ids)
+    lengths = np.sqrt(np.concatenate(norms).astype(np.float64) * float(asked.norms[0]))
+    cosines = (np.concatenate(dots) / np.where(lengths == 0, 1.0, lengths)).round(_DIGITS)
+    first = _first_of_each(every)
+    stale = len(np.setdiff1d(np.concatenate(foreign), every)) if foreign else 0
+    return _Comparison(ids=every[first], cosines=cosines[first], stale=stale)
+
+
+def _first_of_each(ids: Ids) -> Ids:
     """Return a position for each distinct id: the first one, which is the loose vector's."""
     order = np.argsort(ids, kind="stable")
     fresh = np.ones(len(ids), dtype=bool)
@@ -277,23 +268,26 @@ def _first_of_each(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return order[fresh]
 
 
-# -- Rows and bytes ------------------------------------------------------------------------------
+# -- Rows ----------------------------------------------------------------------------------------
 
 
-def _read(vault_id: str, embedder: Embedder) -> tuple[list[_Block], NDArray[np.int64]]:
-    """Return a vault's vectors of this model, and the ids that vectors of others stand for.
+def _blocks(vault_id: str, embedder: Embedder, *, foreign: list[Ids]) -> Iterator[Block]:
+    """Yield a vault's vectors of this model, chunk by chunk as the database hands them out.
 
-    Loose ones are read first: what moves into a chunk meanwhile is seen twice rather than never.
+    Loose ones come first: what moves into a chunk meanwhile is seen twice rather than never.
+
+    Args:
+        foreign: gains the ids that vectors of other models stand for.
     """
-    rows = _fetch(_LOOSE, vault_id, embedder)
-    blocks = [_block_of([row for row in rows if row[2] is not None], embedder.dimension)]
-    foreign = [np.array([row[0] for row in rows if row[2] is None], dtype=np.int64)]
+    rows = list(_fetch(_LOOSE, vault_id, embedder))
+    if others := [row[0] for row in rows if row[2] is None]:
+        foreign.append(np.array(others, dtype=np.int64))
+    yield block_of([row for row in rows if row[2] is not None], dimension=embedder.dimension)
     for ids, norms, data in _fetch(_CHUNKS, vault_id, embedder):
         if data is None:
-            foreign.append(_ids(ids))
+            foreign.append(unpacked_ids(ids))
         else:
-            blocks.append(_unpacked(ids, norms, data, embedder.dimension))
-    return blocks, np.concatenate(foreign)
+            yield unpacked(ids, norms, data, dimension=embedder.dimension)
 
 
 # Of another model's vectors only the ids are of interest.
@@ -310,16 +304,16 @@ _CHUNK_IDS: Final = """
     SELECT ids FROM memories_vectorchunk WHERE model = %s AND dimension = %s AND vault_id = %s"""
 
 
-def _fetch(statement: str, vault_id: str, embedder: Embedder) -> list[Any]:
+def _fetch(statement: str, vault_id: str, embedder: Embedder) -> Iterator[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, [embedder.name, embedder.dimension, vault_id])
-        return list(cursor.fetchall())
+        yield from cursor
 
 
-def _stored_ids(vault_id: str, embedder: Embedder) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _stored_ids(vault_id: str, embedder: Embedder) -> tuple[Ids, Ids]:
     """Return the ids that have a vector of this model, loose and in chunks; two statements."""
     loose = [row[0] for row in _fetch(_LOOSE_IDS, vault_id, embedder)]
-    folded = [_ids(row[0]) for row in _fetch(_CHUNK_IDS, vault_id, embedder)]
+    folded = [unpacked_ids(row[0]) for row in _fetch(_CHUNK_IDS, vault_id, embedder)]
     return np.array(loose, dtype=np.int64), np.concatenate([np.zeros(0, dtype=np.int64), *folded])
 
 
@@ -331,62 +325,20 @@ def _of(embedder: Embedder) -> Q:
     return Q(model=embedder.name, dimension=embedder.dimension)
 
 
-def _loose(rows: QuerySet[LooseVector], dimension: int) -> tuple[list[int], _Block]:
+def _loose(rows: QuerySet[LooseVector], dimension: int) -> tuple[list[int], Block]:
     found = list(rows.order_by("pk").values_list("pk", "memory_id", "norm", "data"))
-    return [row[0] for row in found], _block_of([row[1:] for row in found], dimension)
+    return [row[0] for row in found], block_of([row[1:] for row in found], dimension=dimension)
 
 
-def _block_of(rows: Sequence[tuple[int, int, Packed]], dimension: int) -> _Block:
-    return _Block(
-        ids=np.array([row[0] for row in rows], dtype=np.int64),
-        norms=np.array([row[1] for row in rows], dtype=np.int32),
-        data=np.frombuffer(b"".join(bytes(row[2]) for row in rows), dtype=np.int8).reshape(-1, dimension),
-    )
+def _opened(chunk: VectorChunk) -> Block:
+    return unpacked(chunk.ids, chunk.norms, chunk.data, dimension=chunk.dimension)
 
 
-def _opened(chunk: VectorChunk) -> _Block:
-    return _unpacked(chunk.ids, chunk.norms, chunk.data, chunk.dimension)
+def _columns(block: Block) -> dict[str, Any]:
+    return {"size": len(block), **block.packed()}
 
 
-def _unpacked(ids: Packed, norms: Packed, data: Packed, dimension: int) -> _Block:
-    return _Block(
-        ids=_ids(ids),
-        norms=np.frombuffer(norms, dtype="<i4").astype(np.int32, copy=False),
-        data=np.frombuffer(data, dtype=np.int8).reshape(-1, dimension),
-    )
-
-
-def _ids(packed: Packed) -> NDArray[np.int64]:
-    return np.frombuffer(packed, dtype="<i8").astype(np.int64, copy=False)
-
-
-def _columns(block: _Block) -> dict[str, Any]:
-    return {
-        "size": len(block),
-        "ids": block.ids.astype("<i8").tobytes(),
-        "norms": block.norms.astype("<i4").tobytes(),
-        "data": block.data.tobytes(),
-    }
-
-
-def _joined(blocks: Iterable[_Block], dimension: int) -> _Block:
-    every = [_block_of([], dimension), *blocks]
-    return _Block(
-        ids=np.concatenate([block.ids for block in every]),
-        norms=np.concatenate([block.norms for block in every]),
-        data=np.concatenate([block.data for block in every]),
-    )
-
-
-def _quantised(ids: Sequence[int], vectors: Vectors) -> _Block:
-    """Write each vector in bytes, its largest part as 127."""
-    largest = np.abs(vectors).max(axis=1, keepdims=True)
-    data = np.rint(vectors * (_LARGEST_BYTE / np.where(largest == 0, 1.0, largest))).astype(np.int8)
-    norms = np.square(data.astype(np.int32)).sum(axis=1, dtype=np.int32)
-    return _Block(ids=np.array(ids, dtype=np.int64), norms=norms, data=data)
-
-
-def _as_array(memory_ids: Collection[int]) -> NDArray[np.int64]:
+def _as_array(memory_ids: Collection[int]) -> Ids:
     return np.fromiter(memory_ids, dtype=np.int64, count=len(memory_ids))
 
 
