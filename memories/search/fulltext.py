@@ -141,6 +141,16 @@ def document_count(vault_id: str) -> int:
     return SearchDocument.objects.filter(vault_id=vault_id).count()
 
 
+def compact() -> None:
+    """Rewrite the index without what removed memories left in it; for a regular upkeep.
+
+    FTS5 only marks what is deleted and drops it when it merges; on PostgreSQL vacuuming does this by itself.
+    """
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO memories_fulltext (memories_fulltext) VALUES ('optimize')")
+
+
 def check() -> None:
     """Touch the engine's index.
 

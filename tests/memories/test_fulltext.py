@@ -1,10 +1,13 @@
+import math
+import random
 import string
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -166,6 +169,35 @@ def test_scores_are_bm25_over_the_vault(vault):
     assert hit.score == pytest.approx(expected, abs=1e-5)
 
 
+def test_every_engine_ranks_like_the_formula(vault):
+    rng = random.Random(11)
+    vocabulary = [f"{first}{second}ko" for first in "bdfgklmn" for second in "aeiou"]
+    texts = [" ".join(rng.choices(vocabulary, k=rng.randint(1, 30))) for _ in range(120)]
+    index(vault, *texts)
+    for _ in range(10):
+        asked = list(dict.fromkeys(rng.choices([*vocabulary, "nuhuzz"], k=5)))
+        expected = by_the_formula(texts, asked)
+        hits = lookup(vault, " ".join(asked))
+        assert [hit.memory_id for hit in hits] == sorted(expected, key=lambda pk: (-expected[pk], pk))
+        assert [hit.score for hit in hits] == pytest.approx(
+            [expected[hit.memory_id] for hit in hits], abs=1e-5
+        )
+
+
+def by_the_formula(texts: list[str], asked: list[str]) -> dict[int, float]:
+    bags = [content_terms(text) for text in texts]
+    asked = [content_terms(word)[0] for word in asked]
+    mean, scores = sum(map(len, bags)) / len(bags), dict[int, float]()
+    for word in asked:
+        having = sum(word in bag for bag in bags)
+        idf = math.log(1 + (len(bags) - having + 0.5) / (having + 0.5))
+        for pk, bag in enumerate(bags, start=1):
+            if times := bag.count(word):
+                norm = 0.9 * (0.7 + 0.3 * len(bag) / mean)
+                scores[pk] = scores.get(pk, 0.0) + idf * times * 1.9 / (times + norm)
+    return {pk: round(score, 6) for pk, score in scores.items()}
+
+
 def test_rankings_ignore_other_vaults(vault):
     texts = ["red door", "red red wall", "door and wall"]
     index(vault, *texts)
@@ -257,6 +289,25 @@ def test_removing_needs_the_right_vault(vault):
     assert fulltext.document_count(vault.pk) == 1
 
 
+# -- Locks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lookup_does_not_wait_for_a_writer():
+    vault = make_vault()
+    index(vault, "red door")
+
+    def ask() -> list[int]:
+        try:
+            return found(vault, "red door")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        index(vault, "red wall", first=2)
+        assert pool.submit(ask).result(timeout=5) == [1]
+
+
 # -- Replacing and erasing -----------------------------------------------------------------------
 
 
@@ -306,6 +357,25 @@ def test_the_index_follows_a_row_that_goes_by_another_way(vault):
 def test_removing_very_many_is_possible(vault):
     index(vault, *["red door"] * 1_500)
     assert fulltext.remove(vault.pk, range(1, 40_000)) == 1_500
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL vacuums by itself")
+def test_compacting_leaves_no_trace_of_what_was_removed(vault):
+    def traces() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM memories_fulltext_data WHERE instr(block, %s)", [b"zebrafish"]
+            )
+            return int(cursor.fetchone()[0])
+
+    index(vault, "A zebrafish swims", "A red door")
+    fulltext.document_count(vault.pk)
+    assert found(vault, "zebrafish") == [1]
+    assert traces() > 0
+    fulltext.remove(vault.pk, [1])
+    fulltext.compact()
+    assert traces() == 0
+    assert found(vault, "red door") == [2]
 
 
 def test_a_missing_index_is_an_error_and_no_empty_answer(vault, monkeypatch):
