@@ -1,0 +1,346 @@
+"""Memories and the captures that they cite: to read, to search, and to decide about. Their text is never edited."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from django.contrib import admin, messages
+from django.contrib.admin.models import DELETION
+from django.contrib.admin.views.main import ORDER_VAR
+from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models.functions import Substr
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from memories.access import operator_of
+from memories.admin.deciding import back, confirmation, decide, summed
+from memories.admin.filters import MEMORY_FILTERS, ProjectOfCapture
+from memories.admin.linking import list_url
+from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
+from memories.core.kinds import Flag, Status
+from memories.models import Capture, Conflict, Entity, Memory, Mention, ProposedSupersession, Source, Vault
+from memories.reading import Step, chain_of, open_conflicts, sources_of
+from memories.search import fulltext
+from memories.writing.forgetting import forget
+from memories.writing.reviewing import approve, archive, redact
+
+EXCERPT_LENGTH: Final = 160
+STEPS_SHOWN: Final = 50  # of a chain, before and behind the memory
+ROWS_SHOWN: Final = 100  # of what hangs on a row; the list shows the rest
+WITHHELD_TEXT: Final = "(expired: the next sweep erases it)"
+
+
+def excerpt_of(row: Any) -> str:
+    """Return the beginning of a text that was loaded as `beginning`."""
+    text = " ".join(row.beginning.split())
+    return f"{text[:EXCERPT_LENGTH]}…" if len(text) > EXCERPT_LENGTH else text
+
+
+def with_excerpt(rows: QuerySet[Any], *heavy: str) -> QuerySet[Any]:
+    """Load the first characters of the texts instead of the texts, and none of the other heavy columns."""
+    beginning = Substr("content", 1, EXCERPT_LENGTH + 1)
+    excerpted: QuerySet[Any] = rows.defer("content", *heavy).annotate(beginning=beginning)
+    return excerpted
+
+
+def memories_excerpted(rows: QuerySet[Memory]) -> QuerySet[Memory]:
+    return with_excerpt(rows, "summary", "term_hashes")
+
+
+def is_expired(memory: Memory, *, at: datetime) -> bool:
+    return memory.expires_at is not None and memory.expires_at <= at
+
+
+def standing_of(memory: Memory, *, at: datetime) -> list[str]:
+    """Name everything that keeps a memory out of packs, or that a reviewer should see."""
+    holds = {
+        "pending": memory.status == Status.PENDING,
+        "archived": memory.status == Status.ARCHIVED,
+        "superseded": memory.superseded_by is not None,
+        "redacted": memory.redacted_at is not None,
+        "expired": is_expired(memory, at=at),
+        "withheld": memory.withheld,
+        "no longer true": memory.valid_to is not None and memory.valid_to <= at,
+        "not yet true": memory.true_since > at,
+    }
+    return [name for name, held in holds.items() if held] + [str(flag) for flag in memory.flags]
+
+
+def as_badges(names: Sequence[str]) -> SafeString:
+    return format_html_join(" ", '<span class="badge">{}</span>', ((name,) for name in names))
+
+
+# -- Memories ------------------------------------------------------------------------------------
+
+
+@admin.register(Memory)
+class MemoryAdmin(VaultScopedAdmin):
+    change_form_template = "admin/memories/memory/change_form.html"
+    actions = ("approve", "archive", "redact", "forget")
+    list_display = ("ref", "excerpt", "standing", "kind", "layer", "author", "project", "captured_at")
+    list_filter = (VaultFilter, *MEMORY_FILTERS)
+    ordering = ("-captured_at", "-pk")
+    search_fields = ("content",)  # that there is a search; get_search_results says how
+    search_help_text = "Words of the text, best match first; else any part of it. Or a ref."
+    fields = (
+        "ref",
+        "vault",
+        ("kind", "layer"),
+        ("status", "author"),
+        ("project", "confidence"),
+        ("occurred_at", "captured_at", "recorded_at"),
+        ("valid_from", "valid_to", "expires_at"),
+        "tags",
+        ("thread", "position", "speaker"),
+        "occurrences",
+        "flags",
+        ("reviewed_at", "reviewed_by", "redacted_at"),
+        ("superseded_by", "superseded_at", "superseded_from"),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Memory]:
+        return memories_excerpted(super().get_queryset(request))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Memory], search_term: str
+    ) -> tuple[QuerySet[Memory], bool]:
+        vault, term = chosen_vault(request), search_term.strip()
+        if vault is None or not term:
+            return queryset, False
+        if term.startswith("mem_") and (named := queryset.filter(ref=term)).exists():
+            return named, False
+        found = _ids_matching(vault, queryset, term)
+        if not found:
+            return queryset.filter(content__icontains=term), False
+        matching = queryset.filter(pk__in=found)
+        return (matching if ORDER_VAR in request.GET else matching.order_by(_in_order_of(found))), False
+
+    def load_companions(self, vault: Vault, rows: Sequence[Any]) -> None:
+        conflicted = open_conflicts(vault.pk, [row.pk for row in rows])
+        now = timezone.now()
+        for row in rows:
+            row.standing_names = standing_of(row, at=now) + ["conflict"] * (row.pk in conflicted)
+            row.beginning = WITHHELD_TEXT if is_expired(row, at=now) else row.beginning
+
+    @admin.display(description="text")
+    def excerpt(self, memory: Any) -> str:
+        return excerpt_of(memory)
+
+    @admin.display(description="standing")
+    def standing(self, memory: Any) -> SafeString:
+        return as_badges(memory.standing_names or ["current"])
+
+    def sections(self, request: HttpRequest, row: Memory) -> dict[str, Any]:
+        now = timezone.now()
+        expired = is_expired(row, at=now)
+        chain = _chain(row)
+        return {
+            "text": WITHHELD_TEXT if expired else row.content,
+            "summary": None if expired else row.summary,
+            "standing": standing_of(row, at=now),
+            "sources": sources_of(row.vault_id, [row.pk]).get(row.pk, []),
+            "entities": _entities_of(row),
+            "conflicts": _conflicts_of(row),
+            "proposals": _proposals_about(row),
+            "thread_url": list_url(Memory, row.vault_id, thread=row.thread) if row.thread else None,
+            **chain,
+        }
+
+    def is_open_to(self, decision: str, row: Memory) -> bool:
+        waits = row.withheld or Flag.CONTRADICTS_USER in row.flags
+        text_is_there = row.redacted_at is None and not is_expired(row, at=timezone.now())
+        makes_a_difference = {
+            "approve": text_is_there and (row.status != Status.APPROVED or waits),
+            "archive": text_is_there and row.status != Status.ARCHIVED,
+            "redact": text_is_there,
+        }
+        return makes_a_difference.get(decision, True)
+
+    def has_forget_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("memories.delete_memory"))
+
+    @admin.action(description="Approve", permissions=["decide"])
+    def approve(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
+        return self._review(request, memories, approve, did="approved")
+
+    @admin.action(description="Archive", permissions=["decide"])
+    def archive(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
+        return self._review(request, memories, archive, did="archived")
+
+    @admin.action(description="Redact…", permissions=["decide"])
+    def redact(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
+        question = confirmation(
+            self,
+            request,
+            memories,
+            action="redact",
+            title="Redact for good?",
+            warning="The text, its sources, entities and index entries go; the empty row stays. No way back.",
+        )
+        return question or self._review(request, memories, redact, did="redacted")
+
+    @admin.action(description="Forget…", permissions=["forget"])
+    def forget(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
+        question = confirmation(
+            self,
+            request,
+            memories,
+            action="forget",
+            title="Forget for good?",
+            warning="Every copy of the text goes, also from pins; a tombstone without content stays. No way back.",
+        )
+        if question is not None:
+            return question
+        verb = partial(_by_ref, forget, timezone.now())
+        erasures = decide(self, request, memories, verb, did="forgotten", flag=DELETION).answers
+        erased = summed([erasure.erased for erasure in erasures])
+        left = summed([erasure.probes for erasure in erasures])
+        if erased:
+            listed = ", ".join(f"{name} {count}" for name, count in erased.items() if count)
+            self.message_user(request, f"Erased: {listed}.")
+        if any(left.values()):
+            found = ", ".join(f"{name} {count}" for name, count in left.items() if count)
+            self.message_user(request, f"The old text is still found: {found}.", messages.WARNING)
+        return None
+
+    def _review(
+        self, request: HttpRequest, memories: QuerySet[Memory], verb: Any, *, did: str
+    ) -> HttpResponse | None:
+        rows = list(memories[:2])
+        decide(self, request, memories, partial(_by_ref, verb, timezone.now()), did=did)
+        return back(self, request, rows)
+
+
+def _by_ref(verb: Any, now: datetime, caller: Any, memory: Memory) -> Any:
+    return verb(caller, memory.ref, now=now)
+
+
+def _ids_matching(vault: Vault, queryset: QuerySet[Memory], term: str) -> list[int]:
+    """Ask the text index; where it is full of what the filters refuse, ask again among what they keep."""
+    hits = fulltext.lookup(term, vault_id=vault.pk, language=vault.language)
+    if len(hits) == fulltext.LIMIT:
+        kept = set(queryset.order_by().values_list("pk", flat=True))
+        hits = fulltext.lookup(term, vault_id=vault.pk, language=vault.language, allowed=kept)
+    return [hit.memory_id for hit in hits]
+
+
+def _in_order_of(ids: Sequence[int]) -> Case:
+    ranks = [When(pk=pk, then=Value(rank)) for rank, pk in enumerate(ids)]
+    return Case(*ranks, output_field=IntegerField())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownStep:
+    """A step of a chain with the beginning of its text."""
+
+    step: Step
+    text: str
+    is_this: bool
+
+
+def _chain(memory: Memory) -> dict[str, Any]:
+    steps = chain_of(operator_of(memory.vault), memory)
+    here = next((place for place, step in enumerate(steps) if step.ref == memory.ref), 0)
+    first, last = max(0, here - STEPS_SHOWN), here + STEPS_SHOWN + 1
+    shown = steps[first:last]
+    texts = excerpts_of(memory.vault_id, [step.ref for step in shown])
+    return {
+        "chain": [
+            ShownStep(step=step, text=texts.get(step.ref, ""), is_this=step.ref == memory.ref)
+            for step in shown
+        ],
+        "older_steps": first,
+        "newer_steps": max(0, len(steps) - last),
+    }
+
+
+def excerpts_of(vault_id: str, refs: Sequence[str]) -> dict[str, str]:
+    """Return ref → the beginning of the text, for the memories that are still here; one statement."""
+    now = timezone.now()
+    rows = memories_excerpted(Memory.objects.in_vault(vault_id).filter(ref__in=set(refs)))
+    return {
+        row.ref: WITHHELD_TEXT if is_expired(row, at=now) else excerpt_of(row) or "(redacted)" for row in rows
+    }
+
+
+def _entities_of(memory: Memory) -> list[Entity]:
+    mentioned = Mention.objects.filter(vault_id=memory.vault_id, memory_id=memory.pk).values("entity_id")
+    rows = Entity.objects.filter(vault_id=memory.vault_id, pk__in=mentioned).order_by("name", "pk")
+    return list(rows[:ROWS_SHOWN])
+
+
+def _conflicts_of(memory: Memory) -> list[dict[str, Any]]:
+    """Return the conflicts of a memory, open ones first, each with the other side."""
+    either = Q(left_id=memory.pk) | Q(right_id=memory.pk)
+    rows = Conflict.objects.filter(either, vault_id=memory.vault_id).order_by(
+        "resolved_at", "-detected_at", "pk"
+    )
+    conflicts = list(rows[:ROWS_SHOWN])
+    others = {c.pk: c.right_id if c.left_id == memory.pk else c.left_id for c in conflicts}
+    texts = texts_by_id(memory.vault_id, list(others.values()))
+    return [{"conflict": c, "other": texts.get(others[c.pk])} for c in conflicts]
+
+
+def _proposals_about(memory: Memory) -> list[dict[str, Any]]:
+    either = Q(old_id=memory.pk) | Q(new_id=memory.pk)
+    rows = ProposedSupersession.objects.filter(either, vault_id=memory.vault_id).order_by("at", "pk")
+    proposals = list(rows[:ROWS_SHOWN])
+    texts = texts_by_id(memory.vault_id, [pk for p in proposals for pk in (p.old_id, p.new_id)])
+    return [{"proposal": p, "old": texts.get(p.old_id), "new": texts.get(p.new_id)} for p in proposals]
+
+
+def texts_by_id(vault_id: str, pks: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Return memory id → its ref and the beginning of its text; one statement."""
+    now = timezone.now()
+    rows = memories_excerpted(Memory.objects.in_vault(vault_id).filter(pk__in=set(pks)))
+    return {
+        row.pk: {"ref": row.ref, "text": WITHHELD_TEXT if is_expired(row, at=now) else excerpt_of(row)}
+        for row in rows
+    }
+
+
+# -- Captures ------------------------------------------------------------------------------------
+
+
+@admin.register(Capture)
+class CaptureAdmin(VaultScopedAdmin):
+    change_form_template = "admin/memories/capture/change_form.html"
+    list_display = ("ref", "excerpt", "title", "source", "author", "project", "captured_at")
+    list_filter = (VaultFilter, "author", ProjectOfCapture, "captured_at")
+    ordering = ("-captured_at", "-pk")
+    search_fields = ("=ref", "title", "url", "source", "content")
+    fields = (
+        "ref",
+        "vault",
+        "title",
+        "url",
+        ("source", "author"),
+        "project",
+        ("occurred_at", "captured_at"),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Capture]:
+        return with_excerpt(super().get_queryset(request))
+
+    @admin.display(description="text")
+    def excerpt(self, capture: Any) -> str:
+        return excerpt_of(capture)
+
+    def sections(self, request: HttpRequest, row: Capture) -> dict[str, Any]:
+        citing = Source.objects.filter(vault_id=row.vault_id, capture_id=row.pk).values("memory_id")
+        memories = Memory.objects.in_vault(row.vault_id).filter(pk__in=citing)
+        return {"text": row.content, "memories": first_texts(memories)}
+
+
+def first_texts(memories: QuerySet[Memory]) -> list[dict[str, str]]:
+    """Return ref and beginning of the newest memories among these."""
+    now = timezone.now()
+    rows = memories_excerpted(memories).order_by("-captured_at", "-pk")[:ROWS_SHOWN]
+    return [
+        {"ref": row.ref, "text": WITHHELD_TEXT if is_expired(row, at=now) else excerpt_of(row)}
+        for row in rows
+    ]
