@@ -13,7 +13,7 @@ def random_key() -> int:
 
 
 def random_word(length: int) -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+    return "".join(_ALPHABET[byte % 32] for byte in secrets.token_bytes(length))
 
 
 def new_ref(prefix: str) -> str:

@@ -24,7 +24,7 @@ REASON_LIMIT: Final = 2_000
 _INT32: Final = 2**31
 
 
-def _choices(words: type[Any]) -> list[tuple[str, str]]:
+def choices_of(words: type[Any]) -> list[tuple[str, str]]:
     return [(word.value, word.value) for word in words]
 
 
@@ -66,8 +66,8 @@ class MetadataSerializer(StrictSerializer):
     """What may be stated of a memory beside its text, on write and later."""
 
     summary = StrictCharField(max_length=CONTENT_LIMIT, required=False, allow_null=True)
-    kind = serializers.ChoiceField(choices=_choices(Kind), required=False)
-    layer = serializers.ChoiceField(choices=_choices(MemoryLayer), required=False, allow_null=True)
+    kind = serializers.ChoiceField(choices=choices_of(Kind), required=False)
+    layer = serializers.ChoiceField(choices=choices_of(MemoryLayer), required=False, allow_null=True)
     project = StrictCharField(max_length=100, required=False, allow_blank=True)
     tags = NamesField(child=StrictCharField(max_length=100), max_length=TAGS_LIMIT, required=False)
     confidence = StrictFloatField(min_value=0, max_value=1, required=False, allow_null=True)
@@ -81,7 +81,7 @@ class MetadataSerializer(StrictSerializer):
 class StatedSerializer(MetadataSerializer):
     """What a claim may state of itself when it is written."""
 
-    author = serializers.ChoiceField(choices=_choices(Author), required=False)
+    author = serializers.ChoiceField(choices=choices_of(Author), required=False)
     captured_at = MomentField(
         required=False, allow_null=True, help_text="when it was taken down; now if absent"
     )
@@ -140,7 +140,7 @@ class CaptureSerializer(StrictSerializer):
     url = StrictCharField(max_length=2_000, required=False, allow_blank=True)
     source = StrictCharField(max_length=200, required=False, allow_blank=True)  # type: ignore[assignment]
     project = StrictCharField(max_length=100, required=False, allow_blank=True)
-    author = serializers.ChoiceField(choices=_choices(Author), required=False)
+    author = serializers.ChoiceField(choices=choices_of(Author), required=False)
     occurred_at = MomentField(required=False, allow_null=True)
 
 
@@ -179,9 +179,9 @@ class PageQuery(StrictSerializer):
 
 
 class MemoryListQuery(PageQuery):
-    status = serializers.ChoiceField(choices=_choices(Status), required=False)
-    layer = serializers.ChoiceField(choices=_choices(MemoryLayer), required=False)
-    kind = serializers.ChoiceField(choices=_choices(Kind), required=False)
+    status = serializers.ChoiceField(choices=choices_of(Status), required=False)
+    layer = serializers.ChoiceField(choices=choices_of(MemoryLayer), required=False)
+    kind = serializers.ChoiceField(choices=choices_of(Kind), required=False)
     project = StrictCharField(
         max_length=100,
         required=False,
@@ -192,7 +192,7 @@ class MemoryListQuery(PageQuery):
     tag = StrictCharField(max_length=100, required=False, help_text="exactly this tag")
     thread = StrictCharField(max_length=200, required=False)
     q = StrictCharField(max_length=8_000, required=False, help_text="words that the text has, all of them")
-    author = serializers.ChoiceField(choices=_choices(Author), required=False)
+    author = serializers.ChoiceField(choices=choices_of(Author), required=False)
     active = StrictBooleanField(required=False, help_text="servable, true now and not superseded")
     occurred_after = MomentField(required=False)
     occurred_before = MomentField(required=False)
@@ -215,11 +215,11 @@ class MemoryAnswer(serializers.Serializer[Any]):
     ref = serializers.CharField()
     content = serializers.CharField()
     summary = serializers.CharField(allow_null=True)
-    kind = serializers.ChoiceField(choices=_choices(Kind))
-    layer = serializers.ChoiceField(choices=_choices(MemoryLayer))
+    kind = serializers.ChoiceField(choices=choices_of(Kind))
+    layer = serializers.ChoiceField(choices=choices_of(MemoryLayer))
     project = serializers.CharField(help_text="empty: shared by all projects")
-    status = serializers.ChoiceField(choices=_choices(Status))
-    author = serializers.ChoiceField(choices=_choices(Author))
+    status = serializers.ChoiceField(choices=choices_of(Status))
+    author = serializers.ChoiceField(choices=choices_of(Author))
     confidence = serializers.FloatField(allow_null=True)
     occurred_at = serializers.DateTimeField(allow_null=True)
     captured_at = serializers.DateTimeField()

@@ -2,13 +2,15 @@
 
 from django.urls import URLPattern, path
 
+from memories.views.captures import CaptureListView
 from memories.views.conflicts import ConflictListView, ResolveConflictView
 from memories.views.entities import EntityListView, EntityView
 from memories.views.memories import MemoryBulkView, MemoryListView, MemoryView
 from memories.views.reviews import ApproveView, ArchiveView, RedactView, SupersedeView
-from memories.views.vaults import StatsView
+from memories.views.vaults import ExportView, ImportView, StatsView
 
 urlpatterns: list[URLPattern] = [
+    path("captures", CaptureListView.as_view(), name="captures"),
     path("memories", MemoryListView.as_view(), name="memories"),
     path("memories/bulk", MemoryBulkView.as_view(), name="memories-bulk"),
     path("memories/<str:ref>", MemoryView.as_view(), name="memory"),
@@ -20,5 +22,7 @@ urlpatterns: list[URLPattern] = [
     path("conflicts/<str:ref>/resolve", ResolveConflictView.as_view(), name="conflict-resolve"),
     path("entities", EntityListView.as_view(), name="entities"),
     path("entities/<str:ref>", EntityView.as_view(), name="entity"),
+    path("export", ExportView.as_view(), name="export"),
+    path("import", ImportView.as_view(), name="import"),
     path("stats", StatsView.as_view(), name="stats"),
 ]

@@ -24,15 +24,23 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        view = (parser_context or {}).get("view")
-        limit: int = getattr(view, "body_limit_bytes", settings.BODY_LIMIT_BYTES)
-        try:
-            raw = stream.read(limit + 1)
-        except RequestDataTooBig:
-            raise TooLarge(f"the body is larger than {limit} bytes") from None
-        if len(raw) > limit:
-            raise TooLarge(f"the body is larger than {limit} bytes")
-        return parse_json(raw)
+        return parse_json(read_body(stream, parser_context))
+
+
+def read_body(stream: IO[bytes], parser_context: Mapping[str, Any] | None) -> bytes:
+    """Read a body that a parser was given.
+
+    Raises: TooLarge if it is larger than the view takes (`body_limit_bytes`).
+    """
+    view = (parser_context or {}).get("view")
+    limit: int = getattr(view, "body_limit_bytes", settings.BODY_LIMIT_BYTES)
+    try:
+        raw = stream.read(limit + 1)
+    except RequestDataTooBig:
+        raise TooLarge(f"the body is larger than {limit} bytes") from None
+    if len(raw) > limit:
+        raise TooLarge(f"the body is larger than {limit} bytes")
+    return raw
 
 
 def parse_json(raw: bytes) -> Any:

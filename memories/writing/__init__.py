@@ -1,6 +1,7 @@
 """The verbs of the memories app, the only code that saves evidence."""
 
 from memories.writing.amending import amend
+from memories.writing.capturing import capture
 from memories.writing.forgetting import forget, forget_expired
 from memories.writing.inputs import (
     CaptureInput,
@@ -27,6 +28,7 @@ __all__ = [
     "amend",
     "approve",
     "archive",
+    "capture",
     "forget",
     "forget_expired",
     "propose",

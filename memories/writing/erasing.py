@@ -189,9 +189,10 @@ def rows_holding(memories: Sequence[Memory]) -> int:
     captures = Capture.objects.filter(**rows, project=first.project)
     sources = Source.objects.filter(**rows, memory__vault_id=first.vault_id, memory__project=first.project)
     answers = _answers_about(memories)
-    return (
-        same.filter(project=first.project).count()
-        + captures.annotate(place=StrIndex(F("content"), text)).filter(place__gt=0).count()
-        + sources.exclude(text="").annotate(place=StrIndex(F("text"), text)).filter(place__gt=0).count()
-        + answers.annotate(place=StrIndex(F("told"), text)).filter(place__gt=0).count()
+    places = (
+        captures.annotate(place=StrIndex(F("content"), text)),
+        sources.exclude(text="").annotate(place=StrIndex(F("text"), text)),
+        answers.annotate(place=StrIndex(F("told"), text)),
     )
+    held = sum(found.filter(place__gt=0).count() for found in places)
+    return held + same.filter(project=first.project).count()

@@ -17,6 +17,7 @@ from memories.writing.inputs import MemoryInput, SourceInput
 CAPTURE_SCHEME: Final = "cortex-capture"
 NAME_LENGTH: Final = 200
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):[^\s\x00-\x1f\x7f]+")
+_PLAIN_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!.*[\w-]{20})[\w./:-]{1,80}", re.ASCII)
 _SCRIPT_SCHEMES: Final = frozenset({"javascript", "data", "vbscript"})
 
 
@@ -165,5 +166,7 @@ def mask_input(given: MemoryInput) -> tuple[MemoryInput, int]:
 def _mask_source(source: SourceInput) -> tuple[SourceInput, int]:
     title, in_title = mask_secrets(source.title) if source.title else ("", 0)
     text, in_text = mask_secrets(source.text) if source.text else ("", 0)
-    url, in_url = mask_secrets(source.url) if source.url else (source.url, 0)
+    url, in_url = source.url, 0
+    if url is not None and not _PLAIN_URL.fullmatch(url):
+        url, in_url = mask_secrets(url)
     return SourceInput(url=url, title=title, text=text), in_title + in_text + in_url
