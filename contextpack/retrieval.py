@@ -7,7 +7,7 @@ that would be dropped afterwards. A superseded memory that matches lends its mat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db.models import Q
 
@@ -81,8 +81,7 @@ def eligible(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
     return served.current_as_of(request.as_of, known_at=request.known_at)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """What retrieval needs of every row that may be answered."""
 
     pk: int
@@ -94,7 +93,7 @@ class Row:
 def newest_first(rows: MemoryQuerySet) -> list[Row]:
     """Read what may be answered; one statement."""
     found = rows.order_by("-captured_at", "-pk").values_list("pk", "ref", "layer", "kind")
-    return [Row(pk=pk, ref=ref, layer=layer, kind=kind) for pk, ref, layer, kind in found]
+    return [Row._make(row) for row in found]
 
 
 def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> Universe:
@@ -267,7 +266,7 @@ def load_candidates(
     refs = list(dict.fromkeys((*matches, *standing)))
     rows = {
         row[1]: row
-        for row in Memory.objects.visible_to(caller).filter(ref__in=refs).values_list(*_ROW_FIELDS)
+        for row in Memory.objects.visible_to(caller).filter(ref__among=refs).values_list(*_ROW_FIELDS)
     }
     pks = [row[0] for row in rows.values()]
     about = _About(
@@ -293,7 +292,7 @@ class _About:
 
 def _grouped(manager: Any, field: str, vault_id: str, pks: Sequence[int]) -> dict[int, tuple[str, ...]]:
     grouped: dict[int, list[str]] = {}
-    rows = manager.filter(vault_id=vault_id, memory_id__in=pks).order_by("pk")
+    rows = manager.filter(vault_id=vault_id, memory_id__among=pks).order_by("pk")
     for memory_id, value in rows.values_list("memory_id", field):
         grouped.setdefault(memory_id, []).append(value)
     return {memory_id: tuple(sorted(values)) for memory_id, values in grouped.items()}
@@ -302,7 +301,7 @@ def _grouped(manager: Any, field: str, vault_id: str, pks: Sequence[int]) -> dic
 def _conflicts(vault_id: str, refs: Mapping[int, str]) -> dict[int, frozenset[str]]:
     """Return for each key the refs that it openly contradicts, as far as these are among the given ones."""
     rows = Conflict.objects.filter(vault_id=vault_id, resolved_at__isnull=True).filter(
-        Q(left_id__in=refs.keys()) | Q(right_id__in=refs.keys())
+        Q(left_id__among=refs.keys()) | Q(right_id__among=refs.keys())
     )
     sides: dict[int, set[str]] = {}
     for left, right in rows.values_list("left_id", "right_id"):

@@ -29,7 +29,7 @@ def successors_of(caller: Reader, refs: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     wave = set(refs)
     for _ in range(MAX_HOPS):
-        rows = Memory.objects.visible_to(caller).filter(ref__in=wave, superseded_by__isnull=False)
+        rows = Memory.objects.visible_to(caller).filter(ref__among=wave, superseded_by__isnull=False)
         step = {ref: after for ref, after in rows.values_list("ref", "superseded_by") if after is not None}
         found |= step
         wave = set(step.values()) - found.keys()
@@ -49,7 +49,7 @@ def standing_of(caller: Reader, refs: Collection[str], *, at: datetime) -> Mappi
     if not refs:
         return {}
     servable = set(
-        Memory.objects.visible_to(caller).servable(at).filter(ref__in=refs).values_list("ref", flat=True)
+        Memory.objects.visible_to(caller).servable(at).filter(ref__among=refs).values_list("ref", flat=True)
     )
     successor = successors_of(caller, refs)
     heads = {ref: active_head(ref, successor) for ref in refs if ref in successor}
@@ -57,7 +57,7 @@ def standing_of(caller: Reader, refs: Collection[str], *, at: datetime) -> Mappi
         set(
             Memory.objects.visible_to(caller)
             .servable(at)
-            .filter(ref__in=set(heads.values()))
+            .filter(ref__among=set(heads.values()))
             .values_list("ref", flat=True)
         )
         if heads

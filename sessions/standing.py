@@ -24,7 +24,7 @@ def nameable(reader: Reader, refs: Collection[str]) -> frozenset[str]:
     """Those refs that may appear in an answer: memories of the reader's, not redacted. One query."""
     if not refs:
         return frozenset()
-    rows = Memory.objects.visible_to(reader).filter(ref__in=refs, redacted_at__isnull=True)
+    rows = Memory.objects.visible_to(reader).filter(ref__among=refs, redacted_at__isnull=True)
     return frozenset(rows.values_list("ref", flat=True))
 
 
