@@ -104,6 +104,7 @@ class Memory(TenantModel):
         indexes: ClassVar = [
             models.Index(fields=["vault", "captured_at", "id"], name="memory_by_time"),
             models.Index(fields=["vault", "status", "layer"], name="memory_by_layer"),
+            models.Index(fields=["vault", "status", "withheld"], name="memory_waiting"),
             models.Index(fields=["vault", "thread", "position"], name="memory_by_thread"),
             models.Index(fields=["vault", "superseded_by"], name="memory_by_successor"),
         ]
