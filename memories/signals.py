@@ -1,4 +1,4 @@
-"""The one message that travels upward: content was withdrawn, whoever keeps a copy must drop it."""
+"""The messages that travel upward: content was withdrawn, or a vault is swept; whoever keeps a copy does its part."""
 
 from django.dispatch import Signal
 
@@ -7,4 +7,10 @@ content_withdrawn = Signal()
 
 Arguments: vault_id (str), refs (frozenset[str]), erase (bool: forgotten or redacted, so copies of the text go too).
 A receiver returns a mapping of what it erased to how much, or None.
+"""
+
+vault_swept = Signal()
+"""Sent by the upkeep of a vault, for the rows of apps further up that have had their time.
+
+Arguments: vault_id (str), now (datetime). A receiver returns a mapping of what it dropped to how much, or None.
 """
