@@ -1,19 +1,22 @@
 """What every page of a tenant table shares: one vault at a time, read-only rows, nothing loaded per row.
 
-A list shows the vault of `?vault=`, else the one looked at last, else the default one. A row's address names its
-vault (`<vault>.<ref>`), so each statement behind a page does, too.
+A list's address names its vault (`?vault=`); one that does not is led to the vault looked at last, else to the
+default one, so that what is decided in one window never lands in the vault that another window chose. A row's
+address names its vault, too (`<vault>.<ref>`), and so each statement behind a page does.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth import get_permission_codename
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import SuspiciousOperation
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from memories.access import DEFAULT_VAULT
@@ -113,9 +116,13 @@ class VaultChangeList(ChangeList):
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().__init__(request, *args, **kwargs)
+        self.title = str(self.opts.verbose_name_plural).capitalize()
         vault = chosen_vault(request)
-        plural = str(self.opts.verbose_name_plural).capitalize()
-        self.title = plural if vault is None else f"{plural} in {vault}"
+        if vault is not None:
+            self.title += f" in {vault}"
+            filters = list(self.get_filters_params())
+            self.has_active_filters = filters != [VAULT_PARAMETER]
+            self.clear_all_filters_qs = self.get_query_string({VAULT_PARAMETER: vault.pk}, filters)
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -158,6 +165,22 @@ class VaultScopedAdmin(_ModelAdmin):
         rows: QuerySet[Any] = self.model._default_manager.all()
         vault = chosen_vault(request)
         return rows.none() if vault is None else rows.filter(vault_id=vault.pk)
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        may_look = self.has_view_permission(request)
+        vault = chosen_vault(request) if may_look and VAULT_PARAMETER not in request.GET else None
+        if vault is None:
+            return super().changelist_view(request, extra_context)
+        query = request.GET.copy()
+        query[VAULT_PARAMETER] = vault.pk
+        return HttpResponseRedirect(f"{request.path}?{query.urlencode()}")
+
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        if not all(key.isdecimal() for key in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+            raise SuspiciousOperation("a row is named by its number")
+        return super().response_action(request, queryset, *args, **kwargs)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return VaultChangeList

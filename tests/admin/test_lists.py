@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -17,7 +18,7 @@ from tests.admin.rows import decide, listed, make_conflict, make_everything, mak
 from tests.factories import make_memory, make_token, make_vault
 
 TENANT_MODELS = (Memory, Capture, Entity, Conflict, Tombstone, WorkingSession, Receipt, Pin)
-FEW, MANY = 2, 15
+FEW, MANY = 2, 30
 MOST_STATEMENTS = 12
 
 
@@ -26,21 +27,23 @@ def test_every_tenant_table_of_the_admin_is_shown_by_vault():
     assert scoped == {*TENANT_MODELS, AccessToken}
 
 
-@pytest.mark.parametrize("model", TENANT_MODELS)
-def test_a_list_of_many_rows_costs_no_more_statements_than_one_of_few(page, vault, model):
-    def statements() -> int:
-        with CaptureQueriesContext(connection) as seen:
-            listed(page, model, vault)
-        return len(seen)
+def test_a_list_of_many_rows_costs_no_more_statements_than_one_of_few(page, vault):
+    def statements() -> dict[str, int]:
+        counts = {}
+        for model in TENANT_MODELS:
+            with CaptureQueriesContext(connection) as seen:
+                listed(page, model, vault)
+            counts[model.__name__] = len(seen)
+        return counts
 
     for number in range(FEW):
         make_everything(vault, number)
-    listed(page, model, vault)  # the first visit remembers the vault
+    listed(page, Memory, vault)  # the first visit remembers the vault
     few = statements()
     for number in range(FEW, MANY):
         make_everything(vault, number)
     assert statements() == few
-    assert few <= MOST_STATEMENTS
+    assert max(few.values()) <= MOST_STATEMENTS
 
 
 @pytest.mark.parametrize("model", TENANT_MODELS)
@@ -58,26 +61,58 @@ def test_every_statement_on_a_tenant_table_names_the_vault(page, vault, model):
     assert [sql for sql in reads if "vault_id" not in sql.partition(" FROM ")[2]] == []
 
 
-@pytest.mark.parametrize("model", TENANT_MODELS)
-def test_a_list_shows_no_row_of_another_vault(page, vault, model):
+def test_a_list_shows_no_row_of_another_vault(page, vault):
     other = make_vault("other")
     make_everything(other, 7)
-    assert "0 " in _count_shown(listed(page, model, vault))
-    assert "0 " not in _count_shown(listed(page, model, other))
+    for model in TENANT_MODELS:
+        assert _count_shown(listed(page, model, vault)) == 0
+        assert _count_shown(listed(page, model, other)) > 0
 
 
-def _count_shown(html: str) -> str:
-    found = re.search(r'class="paginator">\s*(?:<[^>]*>)?\s*([\d]+ )', html)
-    return found[1] if found else "0 "
+def _count_shown(html: str) -> int:
+    return html.count('class="action-checkbox"') or len(re.findall(r"<tr><th ", html))
 
 
 def test_a_list_without_a_vault_shows_the_one_looked_at_last(page, vault):
     other = make_vault("other")
     make_memory(other, content="Only in the other vault")
     listed(page, Memory, other)
-    html = page.get(reverse("admin:memories_memory_changelist")).content.decode()
-    assert "Only in the other vault" in html
-    assert "Memories in other" in html
+    response = page.get(reverse("admin:memories_memory_changelist"), {"q": "only"}, follow=True)
+    assert response.redirect_chain == [
+        (f"{reverse('admin:memories_memory_changelist')}?q=only&vault={other.pk}", 302)
+    ]
+    assert "Only in the other vault" in response.content.decode()
+    assert "Memories in other" in response.content.decode()
+
+
+def test_a_decision_without_a_vault_decides_nothing(page, vault):
+    memory = make_memory(vault)
+    listed(page, Memory, vault)
+    page.post(
+        reverse("admin:memories_memory_changelist"),
+        {"action": "archive", ACTION_CHECKBOX_NAME: [memory.pk], "select_across": "1", "index": "0"},
+    )
+    memory.refresh_from_db()
+    assert memory.status == "approved"
+
+
+def test_a_decision_about_what_is_no_row_is_refused(page, vault):
+    address = list_url(Memory, vault.pk)
+    assert page.post(address, {"action": "archive", ACTION_CHECKBOX_NAME: ["x"]}).status_code == 400
+
+
+def test_clearing_the_filters_keeps_the_vault(page, vault):
+    make_memory(vault)
+    assert "Clear all filters" not in listed(page, Memory, vault)
+    assert f'<a href="?vault={vault.pk}">&#10006; Clear all filters' in listed(
+        page, Memory, vault, status__exact="approved"
+    )
+
+
+def test_the_pages_of_a_list_have_each_row_once(page, vault):
+    memories = [make_memory(vault, content=f"Number {number}", index=False) for number in range(101)]
+    html = "".join(listed(page, Memory, vault, p=number) for number in (1, 2, 3))
+    assert [html.count(f">{memory.ref}</a>") for memory in memories] == [1] * len(memories)
 
 
 def test_a_list_before_any_vault_exists_is_empty(page):
