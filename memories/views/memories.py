@@ -13,6 +13,7 @@ from cortex.api.problems import flatten
 from cortex.api.serializers import refuse_query
 from cortex.errors import CortexError
 from memories.access import Caller, caller_of
+from memories.answers import forget_memory, remember_claim
 from memories.filters import MemoryFilter
 from memories.idempotency import Answer
 from memories.paging import Order, take_page
@@ -30,7 +31,7 @@ from memories.serializers import (
 )
 from memories.showing import memory_document, shown
 from memories.views.base import IDEMPOTENCY_KEY, LargeBodies, MemoriesView, answer_once
-from memories.writing import MemoryInput, Outcome, amend, forget, remember, remember_many
+from memories.writing import MemoryInput, Outcome, amend, remember_many
 
 NEWEST_FIRST = Order(column="captured_at", descending=True)
 
@@ -44,8 +45,8 @@ class MemoryListView(MemoriesView):
         description="Remember one typed memory; 200 when it was there already, with one occurrence more.",
     )
     def post(self, request: Request) -> Response:
-        draft = memory_input(MemorySerializer.from_request(request))
-        return answer_once(request, lambda: _remember(caller_of(request), draft))
+        asked = MemorySerializer.from_request(request)
+        return answer_once(request, lambda: remember_claim(caller_of(request), asked, now=timezone.now()))
 
     @extend_schema(operation_id="memories_list", parameters=[MemoryListQuery], responses=MemoryPage)
     def get(self, request: Request) -> Response:
@@ -93,13 +94,7 @@ class MemoryView(MemoriesView):
     )
     def delete(self, request: Request, ref: str) -> Response:
         refuse_query(request)
-        return Response(forget(caller_of(request), ref, now=timezone.now()).as_wire())
-
-
-def _remember(caller: Caller, draft: MemoryInput) -> Answer:
-    outcome = remember(caller, draft, now=timezone.now())
-    body = shown(caller.vault.pk, [outcome.memory])[0]
-    return Answer(status=201 if outcome.created else 200, body=body)
+        return Response(forget_memory(caller_of(request), ref, now=timezone.now()).body)
 
 
 # -- Bulk ----------------------------------------------------------------------------------------

@@ -10,19 +10,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.access import Caller, caller_of
+from memories.answers import give_successor
 from memories.idempotency import Answer
 from memories.models import Memory, Scope
-from memories.reading import proposed_by
 from memories.serializers import (
     MemoryAnswer,
     NothingSerializer,
     SuccessorAnswer,
     SupersedeSerializer,
-    stated_values,
 )
 from memories.showing import shown
 from memories.views.base import IDEMPOTENCY_KEY, MemoriesView, answer_once
-from memories.writing import approve, archive, redact, supersede
+from memories.writing import approve, archive, redact
 
 
 class SupersedeView(MemoriesView):
@@ -39,25 +38,9 @@ class SupersedeView(MemoriesView):
     )
     def post(self, request: Request, ref: str) -> Response:
         asked = SupersedeSerializer.from_request(request)
-        return answer_once(request, lambda: _supersede(caller_of(request), ref, asked))
-
-
-def _supersede(caller: Caller, ref: str, asked: dict[str, Any]) -> Answer:
-    stated = {name: asked[name] for name in asked if name not in {"content", "replacement", "reason"}}
-    done = supersede(
-        caller,
-        ref,
-        content=asked.get("content"),
-        stated=stated_values(stated),
-        replacement=asked.get("replacement"),
-        reason=asked.get("reason", ""),
-        now=timezone.now(),
-    )
-    body: dict[str, Any] = {
-        **shown(caller.vault.pk, [done.memory])[0],
-        "proposes_superseding": proposed_by(caller.vault.pk, done.memory),
-    }
-    return Answer(status=201 if done.created else 200, body=body)
+        return answer_once(
+            request, lambda: give_successor(caller_of(request), ref, asked, now=timezone.now())
+        )
 
 
 class ReviewView(MemoriesView):
