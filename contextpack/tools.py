@@ -13,15 +13,22 @@ from contextpack.serializers import ContextRequestSerializer, ExpandSerializer, 
 from contextpack.toolschemas import (
     EXPAND,
     FETCH,
+    FORGET_MEMORY,
     GET_CONTEXT,
+    PROPOSE_MEMORY,
+    REMEMBER_THIS,
     SEARCH,
+    SUPERSEDE_MEMORY,
 )
 from cortex.api.parsing import check_text
 from cortex.api.serializers import StrictCharField, StrictSerializer
 from cortex.errors import NotHere
 from memories.access import Caller
+from memories.answers import capture_text, forget_memory, give_successor, propose_claim
 from memories.core.text import head_sentence
+from memories.idempotency import Answer
 from memories.models import Memory, Scope
+from memories.serializers import CaptureSerializer, MemorySerializer, SupersedeSerializer
 
 SEARCH_LIMIT: Final = 10
 TITLE_LENGTH: Final = 80
@@ -117,6 +124,19 @@ class _FetchSerializer(StrictSerializer):
     id = StrictCharField(max_length=100)
 
 
+class _ForgetSerializer(StrictSerializer):
+    ref = StrictCharField(max_length=100)
+
+
+class _SupersedeToolSerializer(SupersedeSerializer):
+    """As over REST, with the ref beside the rest."""
+
+    ref = StrictCharField(max_length=100)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return {"ref": attrs["ref"], **super().validate({k: v for k, v in attrs.items() if k != "ref"})}
+
+
 def _get_context(caller: Caller, arguments: Arguments, now: datetime) -> Result:
     request = context_request(caller, ContextRequestSerializer.read(arguments), now=now)
     body = answer_context(caller, request).body
@@ -160,6 +180,29 @@ def _fetch(caller: Caller, arguments: Arguments, now: datetime) -> Result:
         "url": next(iter(document["source_urls"]), ""),
         "metadata": {name: document[name] for name in ("kind", "layer", "occurred_at", "superseded_by")},
     }
+
+
+def _remember_this(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    return _body(capture_text(caller, CaptureSerializer.read(arguments), now=now))
+
+
+def _propose_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    return _body(propose_claim(caller, MemorySerializer.read(arguments), now=now))
+
+
+def _supersede_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    asked = _SupersedeToolSerializer.read(arguments)
+    values = {name: value for name, value in asked.items() if name != "ref"}
+    return _body(give_successor(caller, asked["ref"], values, now=now))
+
+
+def _forget_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result:
+    return _body(forget_memory(caller, _ForgetSerializer.read(arguments)["ref"], now=now))
+
+
+def _body(answer: Answer) -> Result:
+    body: Result = answer.body
+    return body
 
 
 def _title(content: str) -> str:
@@ -218,6 +261,58 @@ TOOLS: Final[Mapping[str, Tool]] = {
             scope=Scope.READ,
             schema=FETCH,
             run=_fetch,
+        ),
+        Tool(
+            name="remember_this",
+            title="Remember this",
+            description=(
+                "Keep a text as evidence and remember the facts, decisions, preferences and events in it. Use it when "
+                "the user says something worth knowing later, in the user's own words."
+            ),
+            scope=Scope.WRITE,
+            schema=REMEMBER_THIS,
+            run=_remember_this,
+            read_only=False,
+        ),
+        Tool(
+            name="propose_memory",
+            title="Propose a memory",
+            description=(
+                "Propose one claim of your own; it is served only after a person has approved it. Use it for what you "
+                "concluded rather than what you were told."
+            ),
+            scope=Scope.WRITE,
+            schema=PROPOSE_MEMORY,
+            run=_propose_memory,
+            read_only=False,
+        ),
+        Tool(
+            name="supersede_memory",
+            title="Supersede a memory",
+            description=(
+                "Say that a memory is no longer true, and what is true instead; the old text stays in the history. "
+                "Use it for corrections and changes."
+            ),
+            scope=Scope.WRITE,
+            schema=SUPERSEDE_MEMORY,
+            run=_supersede_memory,
+            read_only=False,
+            destructive=True,
+            idempotent=False,
+        ),
+        Tool(
+            name="forget_memory",
+            title="Forget a memory",
+            description=(
+                "Erase a memory and every copy of its text, for good. Only when the user asks for it; to correct "
+                "something, supersede it instead."
+            ),
+            scope=Scope.WRITE,
+            schema=FORGET_MEMORY,
+            run=_forget_memory,
+            read_only=False,
+            destructive=True,
+            idempotent=False,
         ),
     )
 }
