@@ -20,7 +20,6 @@ def next_page(caller: Caller, request: ContextRequest, pack: Pack) -> str | None
     sent = {ref for item in pack.items for ref in (item.ref, *item.folded_refs)}
     state = {
         "sent": sorted(request.already_sent | sent),
-        "now": request.now.isoformat(),
         "as_of": request.as_of.isoformat(),
         "known_at": request.known_at.isoformat(),
     }
@@ -40,10 +39,12 @@ def context_digest(request: ContextRequest) -> str:
 def read_context_page(caller: Caller, cursor: str, request: ContextRequest) -> dict[str, Any]:
     """Return the fields of a request that its cursor fixes: what was sent, and the moments.
 
+    What may be served at all is still judged by the present: nothing that expired meanwhile comes back.
+
     Raises: Unparsable, NotHere, Unprocessable (another question's cursor).
     """
     state: Mapping[str, Any] = read_cursor(
         cursor, CONTEXT, vault_id=caller.vault.pk, holder=caller.actor, query=context_digest(request)
     )
-    moments = {name: datetime.fromisoformat(state[name]) for name in ("now", "as_of", "known_at")}
+    moments = {name: datetime.fromisoformat(state[name]) for name in ("as_of", "known_at")}
     return {"already_sent": frozenset(state["sent"]), **moments}

@@ -26,10 +26,19 @@ from memories.models import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    """Where a query stands: at which moment it began, and how many rows earlier pages showed."""
+    """Where a query stands: when it is asked, at which moment it began, and what earlier pages showed.
+
+    What was written since it began is not part of it; what may be served at all is judged by the present.
+    """
 
     now: datetime
+    began_at: datetime
     offset: int = 0
+    after: str | None = None  # the ref that the page before ended with
+
+    def start_in(self, kept: Sequence[str]) -> int:
+        """Return where this page begins; rows that went meanwhile move it."""
+        return kept.index(self.after) + 1 if self.after in kept else self.offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +46,7 @@ class _Result:
     """What a query retrieved and kept, before a page is cut from it."""
 
     kept: Sequence[str]
+    start: int  # where the page begins in `kept`
     retrieved: int
     narrowing: Sequence[Narrowing]
     items: Mapping[str, Item]  # filled for the page alone
@@ -51,11 +61,11 @@ def answer_query(caller: Caller, mql: Mql, *, now: datetime) -> dict[str, Any]:
     page = _page_of(caller, mql, now)
     mql = replace(mql, cursor=None)
     result = _ask(caller, mql, page) if mql.ask is not None else _find(caller, mql, page)
-    shown = [
-        result.items[ref] for ref in result.kept[page.offset : page.offset + mql.k] if ref in result.items
-    ]
-    more = page.offset + mql.k < len(result.kept)
-    cursor = _cursor(caller, mql, replace(page, offset=page.offset + mql.k)) if more else None
+    end = result.start + mql.k
+    told = result.kept[result.start : end]
+    shown = [result.items[ref] for ref in told if ref in result.items]
+    following = replace(page, offset=end, after=told[-1]) if end < len(result.kept) else None
+    cursor = _cursor(caller, mql, following) if following else None
     return {
         "mql": as_wire(mql),
         "items": [project_memory_object(item) for item in shown],
@@ -82,15 +92,17 @@ def continue_query(caller: Caller, cursor: str, *, now: datetime) -> dict[str, A
 
 
 def _find(caller: Caller, mql: Mql, page: _Page) -> _Result:
-    rows = newest_first(Memory.objects.visible_to(caller).servable(page.now))
-    universe = universe_of(caller, rows, known_at=page.now)
+    served = Memory.objects.visible_to(caller).servable(page.now).known_at(page.began_at)
+    universe = universe_of(caller, newest_first(served), known_at=page.began_at)
     matches = rank(caller, mql.text, universe=universe, limit=None).matches
     kept, narrowing = _narrowed(caller, mql, page, {match.ref: match.relevance for match in matches})
+    start = page.start_in(kept)
     return _Result(
         kept=kept,
+        start=start,
         retrieved=len(matches),
         narrowing=narrowing,
-        items=_items(caller, matches, kept[page.offset : page.offset + mql.k]),
+        items=_items(caller, matches, kept[start : start + mql.k]),
         extra={},
     )
 
@@ -104,6 +116,7 @@ def _ask(caller: Caller, mql: Mql, page: _Page) -> _Result:
     budget = {"tokens": pack.budget.tokens, "used": pack.budget.used}
     return _Result(
         kept=kept,
+        start=page.start_in(kept),
         retrieved=len(items),
         narrowing=narrowing,
         items=items,
@@ -120,8 +133,8 @@ def _context_request(mql: Mql, page: _Page) -> ContextRequest:
         profile=profile,
         budget=clamp_budget(mql.budget_tokens, profile),
         now=page.now,
-        as_of=mql.as_of or page.now,
-        known_at=mql.known_at or page.now,
+        as_of=mql.as_of or page.began_at,
+        known_at=mql.known_at or page.began_at,
     )
 
 
@@ -132,7 +145,7 @@ def _narrowed(
     knobs = MqlFilter(
         queryset=Memory.objects.visible_to(caller),
         vault_id=caller.vault.pk,
-        moments=Moments(as_of=mql.as_of or page.now, known_at=mql.known_at or page.now),
+        moments=Moments(as_of=mql.as_of or page.began_at, known_at=mql.known_at or page.began_at),
     )
     predicates: dict[str, Callable[[str], bool]] = {
         knob: knobs.kept_by(knob, value).__contains__ for knob, value in turned_knobs(mql).items()
@@ -156,9 +169,9 @@ def _items(caller: Caller, matches: Sequence[Match], refs: Sequence[str]) -> dic
 
 def _page_of(caller: Caller, mql: Mql, now: datetime) -> _Page:
     if mql.cursor is None:
-        return _Page(now=now)
-    _, page = _open_cursor(caller, mql.cursor, query=_identity(mql))
-    return page
+        return _Page(now=now, began_at=now)
+    _, place = _open_cursor(caller, mql.cursor, query=_identity(mql))
+    return _Page(now=now, **place)
 
 
 def _identity(mql: Mql) -> str:
@@ -167,16 +180,32 @@ def _identity(mql: Mql) -> str:
 
 
 def _cursor(caller: Caller, mql: Mql, page: _Page) -> str:
-    state = {"query": as_wire(mql), "now": page.now.isoformat(), "offset": page.offset}
+    state = {
+        "query": as_wire(mql),
+        "began_at": page.began_at.isoformat(),
+        "offset": page.offset,
+        "after": page.after,
+    }
     return QUERY_PREFIX + write_cursor(
         QUERY, vault_id=caller.vault.pk, holder=caller.actor, query=_identity(mql), state=state
     )
 
 
-def _open_cursor(caller: Caller, cursor: str, *, query: str | None = None) -> tuple[dict[str, Any], _Page]:
+def _open_cursor(
+    caller: Caller, cursor: str, *, query: str | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the query that a cursor continues, and where it goes on.
+
+    Raises: Unparsable, NotHere or Unprocessable where it does not fit.
+    """
     if not cursor.startswith(QUERY_PREFIX):
         raise Unparsable("the cursor is none that this server gave", errors={"cursor": "not a cursor"})
     state = read_cursor(
         cursor.removeprefix(QUERY_PREFIX), QUERY, vault_id=caller.vault.pk, holder=caller.actor, query=query
     )
-    return state["query"], _Page(now=datetime.fromisoformat(state["now"]), offset=state["offset"])
+    place = {
+        "began_at": datetime.fromisoformat(state["began_at"]),
+        "offset": state["offset"],
+        "after": state["after"],
+    }
+    return state["query"], place
