@@ -1,0 +1,65 @@
+"""The documentation holds: its commands run, its settings exist, its paths lead somewhere."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from contextpack.demo.server import SOURCE_DIR, throwaway_server
+
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/examples/README.md")
+FOLDERS = ("contextpack", "cortex", "memories", "sessions", "bench", "tests", "docs")
+
+
+def page(name: str) -> str:
+    return (SOURCE_DIR / name).read_text()
+
+
+def blocks(name: str, kind: str) -> list[str]:
+    """Return the fenced blocks of a page that are of one kind, such as `sh`."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", page(name), re.MULTILINE | re.DOTALL)
+
+
+def test_the_quick_start_is_two_commands():
+    assert blocks("README.md", "sh")[0].split("\n") == ["make demo", "make test", ""]
+
+
+@pytest.mark.engine_free
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the tour calls curl")
+def test_the_tour_can_be_copied_and_pasted():
+    tour = "\n".join(["set -euo pipefail", *blocks("README.md", "sh tour")])
+    with throwaway_server() as server:
+        ended = subprocess.run(
+            ["bash", "-c", tour],
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "CORTEX": server.url, "TOKEN": server.token},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.rstrip().endswith('"probes":{"fts":0,"vectors":0,"database":0}}')
+
+
+def test_every_setting_is_documented_and_none_is_invented():
+    known = set(re.findall(r'"(CORTEX_[A-Z_]+)"', page("cortex/settings.py")))
+    assert set(re.findall(r"`(CORTEX_[A-Z_]+)`", page("README.md"))) == known
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_path_leads_somewhere(name):
+    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", page(name))
+    assert [path for path in named if not (SOURCE_DIR / path).exists()] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_leads_somewhere(name):
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)", page(name))
+    assert [path for path in linked if not ((SOURCE_DIR / name).parent / path).exists()] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_make_target_exists(name):
+    targets = set(re.findall(r"^([a-z-]+):", page("Makefile"), re.MULTILINE))
+    assert set(re.findall(r"(?:`|^)make ([a-z-]+)", page(name), re.MULTILINE)) <= targets
