@@ -16,6 +16,7 @@ urlpatterns = [
     path("v1/", include("memories.urls")),
     path("v1/", include("sessions.urls")),
     path("v1/", include("contextpack.urls")),
+    path("admin", RedirectView.as_view(url="/admin/", permanent=False)),
     path("admin/", admin.site.urls),
 ]
 

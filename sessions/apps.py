@@ -6,6 +6,7 @@ class SessionsConfig(AppConfig):
 
     name = "sessions"
     label = "memory_sessions"
+    verbose_name = "sessions"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
