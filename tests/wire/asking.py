@@ -1,27 +1,18 @@
 """How these tests ask: each question once, through the wire, and what they read off an answer."""
 
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
-from memories.models import ALL_SCOPES, Scope, Vault
-from tests.factories import make_memory, make_token, make_vault
-from tests.memories.clients import Api
+from tests.clients import Api
+from tests.factories import make_memory
 
 Body = dict[str, Any]
 
 
-def api_for(
-    vault: Vault | None = None, *, scopes: Iterable[Scope] = ALL_SCOPES, projects: Iterable[str] = ()
-) -> Api:
-    """Return a client of a vault, a new one if none is given."""
-    vault = vault or make_vault()
-    return Api(make_token(vault, scopes=scopes, projects=projects)[1], vault)
-
-
-def fill(vault: Vault, *contents: str, **fields: Any) -> list[str]:
-    """Store memories and return their refs."""
-    return [make_memory(vault, content=content, **fields).ref for content in contents]
+def fill(api: Api, *contents: str, **fields: Any) -> list[str]:
+    """Store memories past the writing verbs and return their refs."""
+    assert api.vault is not None
+    return [make_memory(api.vault, content=content, **fields).ref for content in contents]
 
 
 # -- Asking --------------------------------------------------------------------------------------

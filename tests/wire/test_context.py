@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -9,9 +10,10 @@ import time_machine
 from contextpack.core.tokens import TokenFamily, estimate_tokens
 from memories.core.kinds import Kind, Status
 from memories.models import Conflict, Memory
+from tests.clients import api_of
 from tests.factories import LONG_AGO, make_memory
 from tests.wire.asking import (
-    api_for,
+    Body,
     ask,
     blamed,
     contents,
@@ -50,7 +52,7 @@ RULES = (
 
 @pytest.fixture
 def api():
-    return api_for()
+    return api_of()
 
 
 def make_conflict(left: Memory, right: Memory) -> Conflict:
@@ -59,7 +61,7 @@ def make_conflict(left: Memory, right: Memory) -> Conflict:
 
 class TestEnvelope:
     def test_its_keys_are_those_of_the_protocol_and_of_its_own_legend(self, api):
-        fill(api.vault, "The harbour office opens at nine")
+        fill(api, "The harbour office opens at nine")
         body = smp(api, "When does the harbour office open?")
         assert tuple(body) == ENVELOPE_KEYS
         assert tuple(body["legend"]["envelope"]) == ENVELOPE_KEYS
@@ -91,7 +93,7 @@ class TestEnvelope:
 
 class TestParameters:
     def test_get_and_post_answer_alike(self, api):
-        fill(api.vault, "The harbour office opens at nine", "Never call the harbour at night")
+        fill(api, "The harbour office opens at nine", "Never call the harbour at night")
         asked = {"task": "When does the harbour open?", "model": "gpt", "as_of": "2026-06-01"}
         with time_machine.travel(datetime(2026, 6, 1, tzinfo=UTC), tick=False):
             told, gotten = pack(api, **asked), ok(get(api, "context", **asked))
@@ -157,13 +159,13 @@ class TestParameters:
         assert blamed(response) == {"format"}
 
     def test_the_longest_task_is_answered(self, api):
-        fill(api.vault, "The harbour office opens at nine")
+        fill(api, "The harbour office opens at nine")
         assert ask(api, ("harbour " * 1_000)[:8_000]).status_code == 200
 
     def test_lists_are_repeated_or_comma_separated_in_a_query_string(self, api):
-        fill(api.vault, "We decided on oak", kind=Kind.DECISION)
-        fill(api.vault, "Oak is a tree")
-        fill(api.vault, "Plant the oak in autumn", kind=Kind.PROCEDURE)
+        fill(api, "We decided on oak", kind=Kind.DECISION)
+        fill(api, "Oak is a tree")
+        fill(api, "Plant the oak in autumn", kind=Kind.PROCEDURE)
         wanted = set(refs(pack(api, "oak", layers=["decision", "procedural"])))
         assert len(wanted) == 2
         for layers in ("decision,procedural", ["decision", "procedural"], "decision, procedural"):
@@ -202,8 +204,8 @@ class TestParameters:
 
 class TestFormats:
     def test_json_groups_rows_by_layer_and_tells_what_packing_did(self, api):
-        fill(api.vault, "We decided on oak for the floor", kind=Kind.DECISION, occurrences=3)
-        fill(api.vault, "Oak floors are oiled each spring")
+        fill(api, "We decided on oak for the floor", kind=Kind.DECISION, occurrences=3)
+        fill(api, "Oak floors are oiled each spring")
         body = pack(api, "oak floor")
         assert set(body["layers"]) == {"decisions", "facts"}
         (row,) = body["layers"]["decisions"]
@@ -213,7 +215,7 @@ class TestFormats:
         assert body["budget"]["distinct_facts_per_1k_tokens"] > 0
 
     def test_markdown_is_text_whose_every_line_is_cited(self, api):
-        first, second = fill(api.vault, "Oak floors are oiled\neach spring", "# Oak is [dear](x) <b>")
+        first, second = fill(api, "Oak floors are oiled\neach spring", "# Oak is [dear](x) <b>")
         response = ask(api, "oak", format="markdown")
         assert response["Content-Type"].startswith("text/markdown")
         lines = [line for line in response.content.decode().splitlines() if line.startswith("- ")]
@@ -229,7 +231,7 @@ class TestFormats:
         assert more.content != response.content
 
     def test_all_formats_hold_the_same_memories_under_a_roomy_budget(self, api):
-        made = fill(api.vault, "Oak is hard", "Oak is brown", "Oak is dear")
+        made = fill(api, "Oak is hard", "Oak is brown", "Oak is dear")
         assert set(refs(pack(api, "oak", model="claude"))) == set(made)
         assert set(refs(smp(api, "oak", model="claude"))) == set(made)
         assert all(ref in markdown(api, "oak", model="claude") for ref in made)
@@ -237,14 +239,14 @@ class TestFormats:
 
 class TestNarrowing:
     def test_a_project_keeps_its_own_and_what_is_shared(self, api):
-        (own,) = fill(api.vault, "Oak for the hall", project="hall")
-        (shared,) = fill(api.vault, "Oak is hard")
-        fill(api.vault, "Oak for the barn", project="barn")
+        (own,) = fill(api, "Oak for the hall", project="hall")
+        (shared,) = fill(api, "Oak is hard")
+        fill(api, "Oak for the barn", project="barn")
         assert set(refs(pack(api, "oak", project="hall"))) == {own, shared}
 
     def test_layers_are_memory_layers(self, api):
-        (decided,) = fill(api.vault, "We decided on oak", kind=Kind.DECISION)
-        fill(api.vault, "Oak is hard", "Oak burns long")
+        (decided,) = fill(api, "We decided on oak", kind=Kind.DECISION)
+        fill(api, "Oak is hard", "Oak burns long")
         assert refs(pack(api, "oak", layers=["decision"])) == [decided]
 
     def test_entities_keep_what_mentions_them_by_name_or_alias_whole(self, api):
@@ -264,13 +266,13 @@ class TestNarrowing:
             assert refs(pack(api, "gate")) == [fact]
 
     def test_only_approved_unredacted_unexpired_cited_memories_are_served(self, api):
-        (served,) = fill(api.vault, "Oak is hard")
-        fill(api.vault, "Oak is pending", status=Status.PENDING)
-        fill(api.vault, "Oak is archived", status=Status.ARCHIVED)
-        fill(api.vault, "Oak is redacted", redacted_at=LONG_AGO)
-        fill(api.vault, "Oak is expired", expires_at=LONG_AGO)
-        fill(api.vault, "Oak is withheld", withheld=True, flags=["instruction_like"])
-        fill(api.vault, "Oak is uncited", source_url=None)
+        (served,) = fill(api, "Oak is hard")
+        fill(api, "Oak is pending", status=Status.PENDING)
+        fill(api, "Oak is archived", status=Status.ARCHIVED)
+        fill(api, "Oak is redacted", redacted_at=LONG_AGO)
+        fill(api, "Oak is expired", expires_at=LONG_AGO)
+        fill(api, "Oak is withheld", withheld=True, flags=["instruction_like"])
+        fill(api, "Oak is uncited", source_url=None)
         body = pack(api, "oak")
         assert refs(body) == [served]
         assert body["coverage"]["excluded_uncited"] == 1
@@ -293,11 +295,11 @@ class TestItems:
         ],
     )
     def test_a_kind_stands_in_its_layer(self, api, kind, layer):
-        fill(api.vault, "Oak floors in the hall", kind=kind)
+        fill(api, "Oak floors in the hall", kind=kind)
         assert [item["layer"] for item in smp(api, "oak floors")["items"]] == [layer]
 
     def test_rules_are_in_every_pack_matched_or_not(self, api):
-        (rule,) = fill(api.vault, "Never paint the barn red", kind=Kind.NEGATIVE)
+        (rule,) = fill(api, "Never paint the barn red", kind=Kind.NEGATIVE)
         make_corpus(api.vault, 60)
         for task in (TASK, "zqxv wkjh", "the barn"):
             for model in (None, "claude", "gpt", "cursor"):
@@ -322,8 +324,8 @@ class TestItems:
             assert all(0 <= share <= 1 for share in worth)
 
     def test_relevance_is_null_where_nothing_was_scored(self, api):
-        fill(api.vault, "Never paint the barn red", kind=Kind.NEGATIVE)
-        fill(api.vault, "The harbour office opens at nine")
+        fill(api, "Never paint the barn red", kind=Kind.NEGATIVE)
+        fill(api, "The harbour office opens at nine")
         unmatched = {
             item["content"]: item for item in smp(api, "When does the harbour office open?")["items"]
         }
@@ -341,16 +343,16 @@ class TestItems:
         assert item["relevance_basis"] in {"cosine", "rrf", "rank"}
 
     def test_confidence_falls_back_to_the_trust_in_the_author(self, api):
-        fill(api.vault, "Oak is hard", author="user")
-        fill(api.vault, "Oak is brown", confidence=0.25)
+        fill(api, "Oak is hard", author="user")
+        fill(api, "Oak is brown", confidence=0.25)
         assert {item["content"]: item["confidence"] for item in items(pack(api, "oak"))} == {
             "Oak is hard": 1.0,
             "Oak is brown": 0.25,
         }
 
     def test_it_tells_when_something_was_true_else_when_it_was_captured(self, api):
-        fill(api.vault, "Oak is hard")
-        fill(api.vault, "Oak fell", occurred_at=MONDAY)
+        fill(api, "Oak is hard")
+        fill(api, "Oak fell", occurred_at=MONDAY)
         told = {item["content"]: item["occurred_at"] for item in items(pack(api, "oak"))}
         assert told == {"Oak is hard": LONG_AGO.isoformat(), "Oak fell": MONDAY.isoformat()}
 
@@ -365,31 +367,29 @@ class TestItems:
 class TestLineage:
     def test_words_of_the_old_note_find_its_successor(self, api):
         old = api.remember("The search engine of the archive is Alder, chosen for its synonyms")
-        new = ok_or_created(api.post(f"memories/{old['ref']}/supersede", {"content": "Now Birch"}))
-        fill(api.vault, "Synonyms are kept in a file", "The archive has a cellar")
+        new = written(api.post(f"memories/{old['ref']}/supersede", {"content": "Now Birch"}))
+        fill(api, "Synonyms are kept in a file", "The archive has a cellar")
         body = smp(api, "Which engine has the archive for synonyms?")
         assert body["items"][0]["ref"] == new["ref"]
         assert old["ref"] not in refs(body)
 
     def test_the_head_has_the_better_of_the_two_ranks(self, api):
         old = api.remember("Alder searches the archive")
-        new = ok_or_created(
-            api.post(f"memories/{old['ref']}/supersede", {"content": "Birch searches the archive"})
-        )
+        new = written(api.post(f"memories/{old['ref']}/supersede", {"content": "Birch searches the archive"}))
         for task in ("Alder archive", "Birch archive"):
             (item,) = smp(api, task)["items"]
             assert (item["ref"], item["why"]["fused_rank"]) == (new["ref"], 1)
 
 
-def ok_or_created(response):
+def written(response: Any) -> Body:
     assert response.status_code in {200, 201}, response.content
-    return response.json()
+    return dict(response.json())
 
 
 class TestCoverage:
     def test_weak_is_an_answer_of_rules_alone(self, api):
-        fill(api.vault, "Never paint the barn red", kind=Kind.NEGATIVE)
-        fill(api.vault, "The harbour office opens at nine")
+        fill(api, "Never paint the barn red", kind=Kind.NEGATIVE)
+        fill(api, "The harbour office opens at nine")
         body = smp(api, "zqxv wkjh")
         assert body["coverage"]["status"] == "weak"
         assert {item["layer"] for item in body["items"]} <= {"constraints", "recency"}
@@ -401,8 +401,8 @@ class TestCoverage:
         assert tight["cursor"]
         if roomy["coverage"]["status"] == "complete":
             assert roomy["cursor"] is None
-        fill(alone := api_for().vault, "The harbour office opens at nine")
-        whole = pack(api_for(alone), "harbour")
+        fill(alone := api_of(), "The harbour office opens at nine")
+        whole = pack(alone, "harbour")
         assert (whole["coverage"]["status"], whole["cursor"]) == ("complete", None)
 
     def test_it_tells_which_layers_have_evidence_and_which_were_omitted(self, api):
@@ -414,7 +414,7 @@ class TestCoverage:
             assert not having & set(coverage["sections_omitted"])
 
     def test_it_counts_what_was_folded(self, api):
-        fill(api.vault, "The archive is closed on Monday", "On Monday the archive is closed")
+        fill(api, "The archive is closed on Monday", "On Monday the archive is closed")
         body = pack(api, "archive Monday", model="claude")
         assert body["coverage"]["deduped"] == 1
         (row,) = items(body)
@@ -442,10 +442,10 @@ class TestBudget:
             assert estimate_tokens(text, family) <= body["budget"]["used"] * 1.1 + 20
 
     def test_the_share_of_memory_text_is_that_of_the_items(self, api):
-        fill(api.vault, "Oak " * 400)
+        fill(api, "Oak " * 400)
         assert float(ask(api, "oak")["Cortex-Content-Share"]) > 0.5
-        tiny = api_for()
-        fill(tiny.vault, "Oak")
+        tiny = api_of()
+        fill(tiny, "Oak")
         assert float(ask(tiny, "oak")["Cortex-Content-Share"]) < 0.2
 
 
@@ -477,7 +477,7 @@ class TestPages:
         now = datetime(2026, 6, 1, tzinfo=UTC)
         with time_machine.travel(now, tick=False):
             make_corpus(api.vault, 40)
-            fill(api.vault, "Atlas launch release index decided", expires_at=now + timedelta(hours=1))
+            fill(api, "Atlas launch release index decided", expires_at=now + timedelta(hours=1))
             tight = {"model": "claude", "token_budget": 300}
             first = pack(api, TASK, **tight)
         with time_machine.travel(now + timedelta(hours=2), tick=False):
@@ -526,13 +526,13 @@ class TestSameBytes:
         assert len({response["Cortex-Content-Share"] for response in (plain, again, *within)}) == 1
 
 
-def without_session_parts(response, fmt):
+def without_session_parts(response: Any, fmt: str) -> bytes:
     """Return the body's bytes, or its text in key order, less what belongs to the receipt and the session."""
     assert response.status_code == 200, response.content
     if fmt == "markdown":
-        return response.content
+        return bytes(response.content)
     body = response.json()
     for part in ("receipt", "working_memory"):
         del body[part]
     body["warnings"] = [w for w in body.get("warnings", ()) if w["code"] != "working_memory"]
-    return json.dumps(body)
+    return json.dumps(body).encode()
