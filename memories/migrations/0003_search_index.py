@@ -40,6 +40,7 @@ SQLITE_BACK = (
 # Without fastupdate no lookup has to read through a list of entries that wait to be sorted in.
 POSTGRES_FORWARD = (
     "CREATE INDEX memories_fulltext ON memories_searchdocument USING gin (terms) WITH (fastupdate = off)",
+    "ALTER TABLE memories_vectorchunk ALTER COLUMN data SET STORAGE EXTERNAL",  # unpacking costs more than room
 )
 POSTGRES_BACK = ("DROP INDEX memories_fulltext",)
 

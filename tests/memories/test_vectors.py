@@ -11,7 +11,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memories.models import LooseVector, Vault, VectorChunk
-from memories.search import facade, fulltext, vectors
+from memories.search import chunks, facade, fulltext, vectors
 from memories.search.blocks import block_of, joined, quantised, unpacked
 from memories.search.embedding import HashEmbedder, Vectors
 from tests.factories import make_memory, make_vault
@@ -157,12 +157,12 @@ def test_every_statement_names_the_vault(vault):
 
 def test_loose_vectors_are_folded_into_chunks(vault):
     texts = numbered(300)
-    for at, text in enumerate(texts[: vectors.FOLD_AT - 1], start=1):
+    for at, text in enumerate(texts[: chunks.FOLD_AT - 1], start=1):
         store(vault, text, first=at)
-    assert layout(vault) == ([], vectors.FOLD_AT - 1)
+    assert layout(vault) == ([], chunks.FOLD_AT - 1)
     before = lookup(vault, "topic5 and subject3")
     store(vault, texts[-1], first=1_000)
-    assert layout(vault) == ([vectors.FOLD_AT], 0)
+    assert layout(vault) == ([chunks.FOLD_AT], 0)
     after = {hit.memory_id: hit.similarity for hit in lookup(vault, "topic5 and subject3").hits}
     assert after.items() >= {hit.memory_id: hit.similarity for hit in before.hits}.items()
 
@@ -230,8 +230,8 @@ def test_any_order_of_storing_and_removing_leaves_what_is_held(data):
 
 @pytest.fixture
 def _early_folding(monkeypatch):
-    monkeypatch.setattr(vectors, "FOLD_AT", 4)
-    monkeypatch.setattr(vectors, "CHUNK_SIZE", 8)
+    monkeypatch.setattr(chunks, "FOLD_AT", 4)
+    monkeypatch.setattr(chunks, "CHUNK_SIZE", 8)
 
 
 @pytest.mark.usefixtures("_early_folding")
