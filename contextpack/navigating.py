@@ -38,9 +38,9 @@ def expand(caller: Caller, *, ref: str, direction: Expand, now: datetime) -> dic
             **continue_query(caller, ref, now=now),
         }
     if ref.startswith(CAPTURE_PREFIX):
-        return _answer(
-            ref, direction, document=_capture(caller, ref) if direction is Expand.DOCUMENT else None
-        )
+        capture = _find_capture(caller, ref)
+        shown = direction is Expand.DOCUMENT and _may_be_told(caller, capture, now=now)
+        return _answer(ref, direction, document=capture_as_wire(capture) if shown else None)
     memory = Memory.objects.visible_to(caller).filter(ref=ref).first()
     if memory is None:
         raise NotHere
@@ -74,11 +74,21 @@ def _answer(
     }
 
 
-def _capture(caller: Caller, ref: str) -> dict[str, Any]:
+def _find_capture(caller: Caller, ref: str) -> Capture:
     capture = Capture.objects.filter(vault_id=caller.vault.pk, ref=ref).first()
     if capture is None or not caller.sees(capture.project):
         raise NotHere
-    return capture_as_wire(capture)
+    return capture
+
+
+def _may_be_told(caller: Caller, capture: Capture, *, now: datetime) -> bool:
+    """Tell whether a capture's text may be served: it holds that of every memory which cites it."""
+    vault_id = caller.vault.pk
+    citing = Memory.objects.in_vault(vault_id).filter(
+        sources__vault_id=vault_id, sources__capture_id=capture.pk
+    )
+    served = Memory.objects.visible_to(caller).servable(now)
+    return not citing.exclude(pk__in=served.values("pk")).exists()
 
 
 def _neighbours(caller: Caller, memory: Memory, *, now: datetime) -> dict[str, Any]:
