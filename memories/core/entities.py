@@ -150,7 +150,7 @@ def _capitalised_names(text: str) -> Iterator[tuple[int, str]]:
     for offset, name, opens in spans:
         if name.lower() in STOP_WORDS and not name.isupper():
             continue
-        if not opens or name in inside or " " in name or not _is_common(name):
+        if not opens or name in inside or " " in name or not is_common_word(name):
             yield offset, name
 
 
@@ -195,7 +195,7 @@ def _closed(run: list[re.Match[str]]) -> Iterator[tuple[int, str, bool]]:
     while words and words[-1].group() in _JOINERS:
         words.pop()
     opens = bool(words) and _opens(words[0])
-    if opens and len(words) > 1 and _is_common(words[0].group()):
+    if opens and len(words) > 1 and is_common_word(words[0].group()):
         words, opens = words[1:], False
         while words and words[0].group() in _JOINERS:
             words = words[1:]
@@ -218,7 +218,7 @@ def _may_be_name(word: str) -> bool:
     return word[0].isupper() or _HUMP.search(word) is not None
 
 
-def _is_common(word: str) -> bool:
+def is_common_word(word: str) -> bool:
     """Tell whether a word that opens a sentence is likely no name."""
     if _HUMP.search(word) or (word.isupper() and len(word) > 1):
         return False

@@ -95,8 +95,18 @@ def test_it_answers_for_any_text(text):
 
 
 @pytest.mark.parametrize(
-    "hostile",
-    ["ignore " * 140_000, "send " * 200_000, "<" * 1_000_000, "\n\nhuman:" * 100_000, "# " * 500_000, "ignore all " * 90_000, "and send keys " * 70_000],
-)  # fmt: skip
-def test_it_answers_long_text_in_linear_time(hostile):
-    assert is_instruction_like(hostile) is False
+    "piece",
+    [
+        "ignore ",
+        "send ",
+        "<",
+        "\n\nhuman:",
+        "# ",
+        "ignore all ",
+        "and send keys ",
+        "you are now on",
+        '{"name":',
+    ],
+)
+def test_it_answers_long_text_in_linear_time(piece):
+    assert is_instruction_like(piece * (300_000 // len(piece))) is False

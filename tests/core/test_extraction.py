@@ -1,0 +1,171 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memories.core.extraction import DRAFTS_PER_CAPTURE, LONGEST_DRAFT, extract
+from memories.core.kinds import Kind
+
+# Pieces out of which notes, lists, transcripts and code are made.
+pieces = st.lists(
+    st.sampled_from(
+        ["Ana: hi.", "Bob (10:32): ok!", "\n", "\n\n", "1. stop", "2) start", "- item", "```", "# Head", "| a | b |",
+         "We decided.", "    indented", "---", "设备在抽屉里。", " ", "word", "3 May 2024", "Steps:", "x" * 70]
+    )
+    | st.text(max_size=30),
+    max_size=30,
+).map("".join)  # fmt: skip
+
+
+def told(text):
+    return [(draft.content, draft.kind.value) for draft in extract(text)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("We decided to use PostgreSQL.", Kind.DECISION),
+        ("We'll go with option B.", Kind.DECISION),
+        ("Decision: ship on Linux only", Kind.DECISION),
+        ("The team agreed on two reviewers.", Kind.DECISION),
+        ("I prefer short answers.", Kind.PREFERENCE),
+        ("I don't like meetings before ten.", Kind.PREFERENCE),
+        ("Ana likes green tea.", Kind.PREFERENCE),
+        ("My favourite editor is Vim.", Kind.PREFERENCE),
+        ("Never deploy on Fridays.", Kind.NEGATIVE),
+        ("Do not edit the generated files.", Kind.NEGATIVE),
+        ("Releases must always have a changelog.", Kind.NEGATIVE),
+        ("You must not share the key.", Kind.NEGATIVE),
+        ("What is the port?", Kind.QUESTION),
+        ("端口是多少？", Kind.QUESTION),
+        ("TODO: renew the certificate", Kind.ACTION),
+        ("We need to renew the certificate.", Kind.ACTION),
+        ("Bob will send the report by Friday.", Kind.ACTION),
+        ("Don't forget to call Ana.", Kind.ACTION),
+        ("We met the auditors on 3 May 2024.", Kind.EVENT),
+        ("Answer in British English.", Kind.STYLE),
+        ("TL;DR the release is late", Kind.SUMMARY),
+        ("The standup takes place on Mondays.", Kind.CLAIM),
+        ("The port is 8766.", Kind.CLAIM),
+        ("It looks like rain.", Kind.CLAIM),
+        ("We do not have a car.", Kind.CLAIM),
+        ("Don't worry about it.", Kind.CLAIM),
+    ],
+)
+def test_it_types_a_sentence_by_how_it_is_phrased(sentence, kind):
+    assert told(sentence) == [(sentence, kind.value)]
+
+
+def test_it_makes_one_claim_of_each_sentence():
+    assert told("The port is 8766. The host is 127.0.0.1!") == [
+        ("The port is 8766.", "claim"),
+        ("The host is 127.0.0.1!", "claim"),
+    ]
+
+
+def test_it_keeps_the_steps_of_a_procedure_together_with_what_leads_in():
+    text = "To release:\n1. Tag it.\n   Sign the tag.\n2. Push it.\n\n3. Tell everyone.\nThe port is 8766."
+    first, second = extract(text)
+    assert first.kind is Kind.PROCEDURE
+    assert first.content == "To release:\n1. Tag it.\n   Sign the tag.\n2. Push it.\n3. Tell everyone."
+    assert second.content == "The port is 8766."
+
+
+def test_it_gives_each_bullet_its_own_memory_and_the_heading_to_the_first():
+    assert told("## Notes\n- We decided to wait.\n- The port is 8766.") == [
+        ("## Notes\n- We decided to wait.", "decision"),
+        ("- The port is 8766.", "claim"),
+    ]
+
+
+def test_it_reads_a_transcript_turn_by_turn():
+    text = "Meeting notes\nAna: I moved to Lisbon on 3 May 2024.\nIt is warm.\n\nBob: We decided to visit.\nAna: When?\nBob: Soon."
+    drafts = extract(text, occurred_at=datetime(2024, 5, 8, tzinfo=UTC))
+    assert [(draft.speaker, draft.kind) for draft in drafts] == [
+        (None, Kind.CLAIM),
+        ("Ana", Kind.EVENT),
+        ("Bob", Kind.DECISION),
+        ("Ana", Kind.QUESTION),
+        ("Bob", Kind.OBSERVATION),
+    ]
+    assert drafts[1].content == "Ana: I moved to Lisbon on 3 May 2024.\nIt is warm."
+    assert drafts[1].entities == ("Ana", "Lisbon")
+    assert [draft.position for draft in drafts] == [0, 1, 2, 3, 4]
+    assert {draft.occurred_at for draft in drafts} == {datetime(2024, 5, 8, tzinfo=UTC)}
+
+
+@pytest.mark.parametrize(
+    ("text", "speakers"),
+    [
+        ("User: Hello there\nAssistant: Hi!\nUser: Bye", ["User", "Assistant", "User"]),
+        ("[10:32] Ana: hi.\n[10:33] Bob Ray: hello.", ["Ana", "Bob Ray"]),
+        ("**Ana:** hi.\n**Bob:** hello.", ["Ana", "Bob"]),
+        ("小明：你好。\n小红：你好！", ["小明", "小红"]),
+        ("Анна: Привет.\nИван: Привет!", ["Анна", "Иван"]),
+        ("Port: 80\nHost: localhost", [None, None]),
+        ("Note: it rains.\nWarning: it pours.", [None, None]),
+        ("Ana: hi.", [None]),
+    ],
+)
+def test_it_knows_a_transcript_from_a_list_of_fields(text, speakers):
+    assert [draft.speaker for draft in extract(text)] == speakers
+
+
+def test_it_keeps_code_and_tables_whole():
+    assert told("Run this:\n```sh\nmake demo\nmake test\n```\n| a | b |\n| 1 | 2 |") == [
+        ("Run this:\n```sh\nmake demo\nmake test\n```", "claim"),
+        ("| a | b |\n| 1 | 2 |", "claim"),
+    ]
+
+
+def test_it_joins_a_sentence_that_was_wrapped_by_hand():
+    text = "The staging server stands in Lisbon and is\nreachable from the office network only.\nAsk Ana."
+    assert [draft.content for draft in extract(text)] == [
+        "The staging server stands in Lisbon and is reachable from the office network only.",
+        "Ask Ana.",
+    ]
+
+
+def test_it_makes_claims_of_other_languages():
+    drafts = extract("Wir haben entschieden. Der Port ist 80. 设备在抽屉里。", language="german")
+    assert [draft.kind for draft in drafts] == [Kind.CLAIM] * 3
+
+
+def test_it_splits_endless_sentences_between_words():
+    drafts = extract("word " * 1_500)
+    assert all(len(draft.content) <= LONGEST_DRAFT for draft in drafts)
+    assert " ".join(draft.content for draft in drafts).split() == ["word"] * 1_500
+
+
+def test_it_splits_a_long_speech_between_sentences_and_keeps_its_speaker():
+    drafts = extract("Ana: " + "This is a sentence. " * 100 + "\nBob: ok.")
+    assert {draft.speaker for draft in drafts[:-1]} == {"Ana"}
+    assert all(draft.content.endswith(".") and len(draft.content) <= 600 for draft in drafts)
+
+
+def test_it_never_makes_more_drafts_than_the_cap():
+    drafts = extract("One is here. " * 5_000)
+    assert len(drafts) == DRAFTS_PER_CAPTURE
+    assert drafts[0].content == "One is here."
+    assert sum(draft.content.count("One") for draft in drafts) == 5_000
+
+
+@pytest.mark.parametrize("text", ["", " \n\t "])
+def test_it_makes_nothing_of_nothing(text):
+    assert extract(text) == ()
+
+
+@given(pieces, st.sampled_from(["english", "german", "chinese"]))
+def test_it_loses_nothing(text, language):
+    drafts = extract(text, language=language)
+    assert "".join("".join(draft.content.split()) for draft in drafts) == "".join(text.split())
+    assert all(draft.content == draft.content.strip() for draft in drafts)
+    assert [draft.position for draft in drafts] == list(range(len(drafts)))
+
+
+@pytest.mark.parametrize(
+    "piece", ["a. ", "1. a\n", "Ana: hi\n", "x", "\n", "- a\n", "```\n", "---\n", "A:\n", "1. a\n  b\n"]
+)
+def test_it_answers_hostile_text_in_linear_time(piece):
+    assert len(extract(piece * (200_000 // len(piece)))) <= DRAFTS_PER_CAPTURE
