@@ -23,6 +23,12 @@ from contextpack.core.types import (
 )
 
 FACTS_DIGITS: Final = 2
+# What an item costs beside its text, and what reading one more is worth sparing.
+OVERHEAD_TOKENS: Final[Mapping[PackFormat, int]] = {
+    PackFormat.MARKDOWN: 40,
+    PackFormat.SMP: 130,
+    PackFormat.JSON: 180,
+}
 
 
 def assemble(pool: Pool, request: ContextRequest) -> Pack:
@@ -84,6 +90,7 @@ def _tariff(fmt: PackFormat, family: TokenFamily) -> Tariff:
     return Tariff(
         item=lambda item: estimate_tokens(item_text(item, fmt), family),
         section=lambda layer: estimate_tokens(section_text(layer, fmt), family),
+        overhead=OVERHEAD_TOKENS[fmt],
     )
 
 

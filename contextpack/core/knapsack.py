@@ -26,7 +26,6 @@ from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer
 
 MMR_PENALTY: Final = 0.35
-CITATION_TOKENS: Final = 25  # what an item costs beside its text, for the order alone
 BYTES_PER_TOKEN: Final = 4.0  # for the order alone; what is bought is estimated exactly
 FLOOR_ITEMS: Final = 3
 SMALL_PURCHASE_TOKENS: Final = 240  # well under the smallest budget, so that every one buys something
@@ -59,7 +58,8 @@ def purchase_order(
         cost: asked once for each rung that comes up for purchase.
     Source: CMP §4 (density, MMR 0.35, floor); nesting: CONTRACT §4.
     """
-    return _Market(_offers(claims, profile=profile, now=now, priors=priors), cost).purchases()
+    offers = _offers(claims, profile=profile, now=now, priors=priors, overhead=cost.overhead)
+    return _Market(offers, cost).purchases()
 
 
 def pack_by_density(
@@ -79,7 +79,7 @@ def pack_by_density(
     Returns: the longest prefix of the purchase order that the budget pays for, so used <= budget.
     Source: CMP §4; nesting: CONTRACT §4.
     """
-    market = _Market(_offers(claims, profile=profile, now=now, priors=priors), cost)
+    market = _Market(_offers(claims, profile=profile, now=now, priors=priors, overhead=cost.overhead), cost)
     items: dict[str, Item] = {}
     used = 0
     for purchase in market.purchases():
@@ -103,6 +103,7 @@ class _Offer:
     steps: tuple[Step, ...]
     terms: int  # how many the text has
     mask: int  # which of the terms that it shares with others it has, one bit each
+    overhead: int  # of its first rung, in tokens
     bought: int = -1  # place of the rung that was bought last
     target: int = 0  # place of the rung that is offered
     rate: float = 0.0  # share of the utility per token that the target adds
@@ -144,13 +145,18 @@ class _Offer:
     def _rate(self, place: int) -> float:
         step = self.steps[place]
         if self.bought < 0:
-            return step.share / (step.size / BYTES_PER_TOKEN + CITATION_TOKENS)
+            return step.share / (step.size / BYTES_PER_TOKEN + self.overhead)
         have = self.steps[self.bought]
         return (step.share - have.share) / ((step.size - have.size) / BYTES_PER_TOKEN)
 
 
 def _offers(
-    claims: Sequence[Claim], *, profile: ModelProfile, now: datetime, priors: Mapping[PackLayer, float]
+    claims: Sequence[Claim],
+    *,
+    profile: ModelProfile,
+    now: datetime,
+    priors: Mapping[PackLayer, float],
+    overhead: int,
 ) -> list[_Offer]:
     """Value the claims; in order of their refs, so that no tie depends on how they came."""
     bits = _shared_terms(claims)
@@ -163,6 +169,7 @@ def _offers(
             steps=rungs(candidate),
             terms=len(candidate.term_ids),
             mask=sum(bits[term] for term in candidate.term_ids if term in bits),
+            overhead=overhead,
         )
         offer.aim()
         offers.append(offer)
@@ -225,7 +232,7 @@ class _Market:
         )
         missed = []
         for offer in left:
-            tokens = offer.costs.get(0) or round(offer.steps[0].size / BYTES_PER_TOKEN + CITATION_TOKENS)
+            tokens = offer.costs.get(0) or round(offer.steps[0].size / BYTES_PER_TOKEN + offer.overhead)
             shortage += tokens
             missed.append(
                 Missed(
@@ -336,7 +343,7 @@ class _Market:
 
     def _item(self, offer: _Offer) -> Item:
         step = offer.steps[offer.target]
-        density = offer.adjusted_utility * step.share / (step.size / BYTES_PER_TOKEN + CITATION_TOKENS)
+        density = offer.adjusted_utility * step.share / (step.size / BYTES_PER_TOKEN + offer.overhead)
         return replace(
             _bare_item(offer, offer.target),
             tokens=self._tokens(offer, offer.target),

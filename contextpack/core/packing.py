@@ -16,6 +16,7 @@ class Tariff:
 
     item: Callable[[Item], int]
     section: Callable[[PackLayer], int]  # opening a layer's section, charged once
+    overhead: int = 25  # roughly what an item costs beside its text, for the order alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

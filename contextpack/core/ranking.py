@@ -16,6 +16,7 @@ RRF_K: Final = 20
 CHANNEL_WEIGHTS: Final[Mapping[str, float]] = {"fts": 1.0, "vector": 0.3, "entity": 0.2}
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
 RELEVANCE_DIGITS: Final = 4
+RANK_HALVING: Final = 10  # at this fused rank a match's standing is half of the first one's
 _SECONDS_PER_DAY: Final = 86_400.0
 
 # -- Ranks and strengths -------------------------------------------------------------------------
@@ -154,7 +155,19 @@ def utility(candidate: Candidate, *, profile: ModelProfile, now: datetime, prior
     relevance_weight, recency_weight, authority_weight = profile.weights
     authority = candidate.trust if candidate.confidence is None else candidate.confidence
     return prior * (
-        relevance_weight * (candidate.relevance or 0.0)
+        relevance_weight * valued_relevance(candidate)
         + recency_weight * recency_decay(candidate.moment, now)
         + authority_weight * authority
     )
+
+
+def valued_relevance(candidate: Candidate) -> float:
+    """Return a candidate's relevance as utility values it: half its strength, half its standing in the fused order.
+
+    Strength is comparable between tasks but coarse: neighbours in the order often share one value. The standing
+    tells them apart.
+    """
+    strength, rank = candidate.relevance or 0.0, candidate.fused_rank
+    if rank is None:
+        return strength
+    return (strength + (RANK_HALVING + 1) / (RANK_HALVING + rank)) / 2
