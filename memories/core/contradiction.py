@@ -22,6 +22,8 @@ FRAME_OVERLAP: Final = 0.6  # Jaccard of what stands around a differing value
 DENIAL_OVERLAP: Final = 0.8  # the same where the difference is a mere "not"
 SENTENCES_COMPARED: Final = 12
 LONGEST_SENTENCE_COMPARED: Final = 400
+_LONGEST_COMPARED: Final = SENTENCES_COMPARED * LONGEST_SENTENCE_COMPARED
+_LONGEST_CACHED: Final = 2_000
 
 # -- Marks: numbers, dates, names, negations -----------------------------------------------------
 
@@ -128,9 +130,17 @@ class Marks:
     poles: frozenset[str]
 
 
-@lru_cache(maxsize=16_384)
 def distinguishing_marks(text: str) -> Marks:
     """Return the marks of a text; texts whose marks differ are never folded into one."""
+    return _cached_marks(text) if len(text) <= _LONGEST_CACHED else _read_marks(text)
+
+
+@lru_cache(maxsize=16_384)
+def _cached_marks(text: str) -> Marks:
+    return _read_marks(text)
+
+
+def _read_marks(text: str) -> Marks:
     plain = _plain(text)
     words = _words_of(plain)
     return Marks(
@@ -274,7 +284,8 @@ def contradicts(a: str, b: str, *, language: str = DEFAULT_LANGUAGE) -> Reason |
     Returns: "number" where the same thing has another figure, "value" where it has another name or date,
         "negation" where one denies what the other says.
     """
-    for left, right in product(_statements(a, language), _statements(b, language)):
+    ours, theirs = (_statements(text[:_LONGEST_COMPARED], language) for text in (a, b))
+    for left, right in product(ours, theirs):
         reason = _clash(left, right)
         if reason is not None:
             return reason
@@ -295,7 +306,7 @@ def _clash(a: _Statement, b: _Statement) -> Reason | None:
 
 @lru_cache(maxsize=2_048)
 def _statements(text: str, language: str) -> tuple[_Statement, ...]:
-    found = sentences(text[: SENTENCES_COMPARED * LONGEST_SENTENCE_COMPARED])[:SENTENCES_COMPARED]
+    found = sentences(text)[:SENTENCES_COMPARED]
     plains = [
         (sentence, _plain(sentence)) for sentence in found if len(sentence) <= LONGEST_SENTENCE_COMPARED
     ]

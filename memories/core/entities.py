@@ -28,6 +28,7 @@ _OWN_REF = re.compile(r"(?:mem|cap|ctx|pin|rcp)_\w+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CONTRACTION = re.compile(r"['’](?:re|ve|ll|d|m|t)$", re.I)
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
+_PLURAL_VERB = re.compile(r"\s(?:are|aren['’]t|were|have|haven['’]t|do|don['’]t)\b")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _SENTENCE_EDGE = " \t\"'“”‘’«»()[]*_#>-–—•"
 
@@ -35,10 +36,10 @@ _JOINERS = word_set("of de da di du del della der den van von la le el al bin ib
 _CALENDAR = word_set(
     "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun january "
     "february march april may june july august september october november december jan feb mar apr jun jul aug sep "
-    "sept oct nov dec today tomorrow yesterday"
+    "sept oct nov dec mondays tuesdays wednesdays thursdays fridays saturdays sundays today tomorrow yesterday"
 )
 _NEVER_NAMES = _CALENDAR | word_set(
-    "i i'm i'll i've i'd i’m i’ll i’ve i’d ok okay todo fixme note am pm a.m p.m mr mrs ms dr prof http https"
+    "i i'm i'll i've i'd i’m i’ll i’ve i’d ok okay todo fixme note am pm a.m p.m mr mrs ms dr prof http https eur usd gbp utc gmt cet kb mb gb tb"
 )
 # Words that open sentences without being names, beside the stop words.
 _OPENERS = STOP_WORDS | word_set(
@@ -77,7 +78,7 @@ _OPENERS = STOP_WORDS | word_set(
     set setbacks several share short should shout show similarly simple simply since single sleep small
     sometimes somewhat soon sorry sort sounds source speak specify sports spring staff start started
     state status stay step still stop store stories story strange strict strong students submit success
-    such suggest summary summer super support sure surprised sweet switch system take taking talk task
+    such suggest summary summer super support sure surprised sweet switch system tag take taking talk task
     tasks team teams teamwork tell ten terrible test tests thank thankful thanks thing things think
     third though three thus time title together told tonight tons took tool tools top total touch tough
     traffic train transfer travel travels trip trips true trust try turn turns two type typically ugh
@@ -150,7 +151,8 @@ def _capitalised_names(text: str) -> Iterator[tuple[int, str]]:
     for offset, name, opens in spans:
         if name.lower() in STOP_WORDS and not name.isupper():
             continue
-        if not opens or name in inside or " " in name or not is_common_word(name):
+        certain = not opens or name in inside or " " in name
+        if certain or not (is_common_word(name) or _PLURAL_VERB.match(text, offset + len(name))):
             yield offset, name
 
 

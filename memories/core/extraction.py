@@ -7,7 +7,7 @@ its question mark or its date says more.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 from itertools import groupby
@@ -83,6 +83,8 @@ class _Passage:
     text: str
     form: _Form
     speaker: str | None = None
+    lead: int = 0  # how much of the text is a heading
+    listed_as: Kind | None = None  # what the heading over its list says that it is
 
 
 _TURN: Final = re.compile(
@@ -98,6 +100,13 @@ _STEP: Final = re.compile(
 _BULLET: Final = re.compile(r"^[ \t]{0,12}(?:[-*+•‣◦–][ \t]|\[[ xX]\][ \t])")
 _HEADING: Final = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]")
 _TABLE: Final = re.compile(r"^[ \t]{0,3}\|")
+_LIST_TITLES: Final = {
+    Kind.NEGATIVE: word_set("rules constraints guardrails prohibitions"),
+    Kind.DECISION: word_set("decisions decided agreed agreements"),
+    Kind.PREFERENCE: word_set("preferences likes dislikes"),
+    Kind.ACTION: word_set("todo todos to-do to-dos actions tasks"),
+    Kind.QUESTION: word_set("questions"),
+}
 _SENTENCE_END: Final = re.compile(r"[.!?…:;。！？।॥؟۔|][\"'”’»)\]」』*_`]{0,3}\s*$")
 
 
@@ -168,26 +177,36 @@ def _joined_up_to(pieces: Iterable[str], limit: int) -> Iterator[str]:
 def _prose(lines: list[str]) -> Iterator[_Passage]:
     """Yield the passages of notes and prose; a heading goes with what it heads."""
     heading: list[str] = []
+    listed_as: Kind | None = None
     for form, block in _blocks(lines):
-        passages = list(_passages_of_block(form, block))
+        passages = _passages_of_block(form, block)
         if form is _Form.SENTENCE and _is_heading(block, passages):
             heading += block
+            listed_as = _kind_of_list(block[0])
             continue
+        if not _BULLET.match(block[0]):
+            listed_as = None
+        passages = [replace(passage, listed_as=listed_as) for passage in passages]
         if heading:
-            first = passages[0]
-            passages[0] = _Passage(text="\n".join([*heading, first.text]), form=first.form)
+            passages[0] = _headed("\n".join(heading) + "\n", passages[0])
             heading = []
         yield from passages
     if heading:
         yield _Passage(text="\n".join(heading), form=_Form.SENTENCE)
 
 
+def _headed(heading: str, passage: _Passage) -> _Passage:
+    return replace(passage, text=heading + passage.text, lead=len(heading))
+
+
 def _is_heading(block: list[str], passages: list[_Passage]) -> bool:
-    return (
-        len(block) == 1
-        and len(passages) == 1
-        and (bool(_HEADING.match(block[0])) or block[0].rstrip().endswith((":", "：")))
-    )
+    line = block[0].rstrip()
+    return len(block) == len(passages) == 1 and (bool(_HEADING.match(line)) or line.endswith((":", "：")))
+
+
+def _kind_of_list(heading: str) -> Kind | None:
+    words = frozenset(heading.lower().strip(" #:*_").split())
+    return next((kind for kind, titles in _LIST_TITLES.items() if words & titles and len(words) <= 3), None)
 
 
 def _passages_of_block(form: _Form, block: list[str]) -> list[_Passage]:
@@ -270,7 +289,7 @@ def _with_content(passages: Iterable[_Passage]) -> Iterator[_Passage]:
 def _as_one(passages: list[_Passage], telling: _Passage) -> _Passage:
     """Join passages into one of the form of the one that says something."""
     text = "\n".join(passage.text for passage in passages)
-    return _Passage(text=text, form=telling.form, speaker=telling.speaker)
+    return replace(telling, text=text, lead=telling.lead if telling is passages[0] else 0)
 
 
 def _says_something(text: str) -> bool:
@@ -283,7 +302,7 @@ def _within_size(passages: Iterable[_Passage]) -> Iterator[_Passage]:
             yield passage
             continue
         for piece in _split(passage.text):
-            yield _Passage(text=piece, form=passage.form, speaker=passage.speaker)
+            yield replace(passage, text=piece, lead=0)
 
 
 def _split(text: str) -> Iterator[str]:
@@ -373,18 +392,22 @@ def _kind_of(passage: _Passage, language: str) -> Kind:
         return Kind.PROCEDURE
     if passage.form is _Form.BLOCK:
         return Kind.CLAIM
-    text = passage.text[:LONGEST_DRAFT]
-    if _QUESTION.search(text):
-        return Kind.QUESTION
+    text = passage.text[passage.lead :][:LONGEST_DRAFT]
     if passage.form is _Form.TURN:
         return _kind_of_turn(text, language)
+    if _QUESTION.search(text):
+        return Kind.QUESTION
     if language == DEFAULT_LANGUAGE and (kind := _english_kind(text)):
         return kind
+    if passage.listed_as is not None:
+        return passage.listed_as
     return Kind.EVENT if _tells_of_a_day(text) else Kind.CLAIM
 
 
 def _kind_of_turn(text: str, language: str) -> Kind:
-    """What is said is an observation, at a named day an event; only a decision outweighs that it was said."""
+    """What is said is an observation, at a named day an event; a decision or a bare question outweighs that."""
+    if _QUESTION.search(text) and len(sentences(text)) == 1:
+        return Kind.QUESTION
     if language == DEFAULT_LANGUAGE and _english_kind(text) is Kind.DECISION:
         return Kind.DECISION
     return Kind.EVENT if _tells_of_a_day(text) else Kind.OBSERVATION

@@ -173,3 +173,8 @@ def test_it_reads_names_who_acts_first():
 def test_it_hears_negations(text, negated, sign):
     assert is_negated(text) is negated
     assert polarity(text) == sign
+
+
+def test_it_reads_the_marks_of_long_texts_too():
+    long = "The launch of the site goes well. " * 100
+    assert distinguishing_marks(long + "It is on 3 May.") != distinguishing_marks(long + "It is on 4 May.")

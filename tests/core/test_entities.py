@@ -14,6 +14,7 @@ from memories.core.entities import ENTITIES_PER_TEXT, entity_key, spot_entities
         ("We moved to PostgreSQL from MySQL.", ("PostgreSQL", "MySQL")),
         ("Rate limit is 60 per minute", ()),
         ("Deployments happen late. Running tests is slow.", ()),
+        ("Invoices are due in May. Ana is late.", ("Ana",)),
         ("Deploying to Berlin. Berlin is slow.", ("Berlin",)),
         ("Use Redis for caching", ("Redis",)),
         ("Ask @ana_p or mail bob@example.org", ("@ana_p",)),

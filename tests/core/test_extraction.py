@@ -79,6 +79,11 @@ def test_it_gives_each_bullet_its_own_memory_and_the_heading_to_the_first():
     ]
 
 
+def test_it_lets_a_heading_say_what_its_list_holds():
+    text = "Rules:\n- All migrations are reversible.\n- Never deploy late.\n\nThe port is 80.\n# Open questions\n- the port of the cache"
+    assert [kind for _, kind in told(text)] == ["negative", "negative", "claim", "question"]
+
+
 def test_it_reads_a_transcript_turn_by_turn():
     text = "Meeting notes\nAna: I moved to Lisbon on 3 May 2024.\nIt is warm.\n\nBob: We decided to visit.\nAna: When?\nBob: Soon."
     drafts = extract(text, occurred_at=datetime(2024, 5, 8, tzinfo=UTC))
