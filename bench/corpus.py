@@ -40,21 +40,43 @@ SUBJECTS: Final[Mapping[str, Sequence[str]]] = {
 SAYINGS: Final = (
     "{who} found that the {thing} in {place} needs {n} days longer than planned",
     "{who} and {other} moved the review of the {thing} to {day}",
-    "after {n} reports the {thing} was taken out of the {subject} plan in {place}",
-    "{who} asked {other} to test the {thing} again before the {place} visit on {day}",
+    "after {n} complaints the {thing} was taken off the {subject} roadmap in {place}",
+    "{who} asked {other} to test the {thing} again before the visit to {place} on {day}",
     "the {subject} group counted {n} open points around the {thing} and gave {m} of them to {who}",
-    "on {day} {who} showed in {place} how the {thing} behaved under {n} requests",
-    "{other} reported from {place} that the {thing} failed {n} times in {m} runs on {day}",
+    "on {day} {who} showed visitors in {place} how the {thing} copes with {n} requests a second",
+    "{other} reported from {place} that the {thing} failed {n} times within {m} hours",
     "{who} wrote down how the {thing} was repaired in {place} with {n} spare parts",
+    "{other} prefers to check the {thing} by hand each morning, whatever the dashboard claims",
+    "we keep the {thing} of {place} on the old contract until {day}, because switching costs {m} weeks",
+    "nobody but {who} may change the {thing} while auditors sit in {place}",
+    "to restart the {thing}, unplug it, wait {n} seconds, and ring {other} if the lamp stays dark",
+    "since the flood in {place} the {thing} runs from a borrowed generator that {who} refuels",
+    "{who} bought a second-hand {thing} at auction and drove it to {place} overnight",
+    "customers around {place} praised the new {thing}; {n} of them sent photographs",
+    "the insurer wants {n} pages about the {thing} and a signature by {other}",
+    "is the {thing} still under warranty, or did it lapse when {who} left for {place}",
+    "{other} drew the {thing} on a napkin, and that sketch is all the documentation there is",
+    "budget for the {thing} shrank by a {m}th; {who} cut training and kept the hardware",
+    "trainees learn the {thing} from {who} on {day}, in groups of {n} at most",
+    "a loose cable behind the {thing} in {place} explained {n} mysterious outages",
+    "{who} argued for a rented {thing}, {other} for an own one; renting won",
+    "in {place} the {thing} gets cleaned twice a season with vinegar and patience",
+    "the prototype of the {thing} survived a fall of {m} metres, to the surprise of {other}",
 )
 AFTERTHOUGHTS: Final = (
+    "",
     "",
     "Nobody objected.",
     "The notes of that meeting are with {other}.",
     "It will come up again in the {subject} round, since {place} has the same trouble.",
-    "{other} thinks that this was the third surprise of its kind this year, and wants a short written summary "
-    "with figures before anything else is bought.",
-    "An offer for the {thing} in {place} came on {day}, for {m},{n:02d}0 euros without delivery.",
+    "{other} calls this the third surprise of its kind within a year, and wants a short written summary with "
+    "figures before anything else is bought.",
+    "An offer for the {thing} came on {day}, for {m},{n:02d}0 euros without delivery.",
+    "Photographs hang beside the lift.",
+    "A drawing from {day} shows the left-hand valve mirrored and should be burnt.",
+    "Marked as low risk by the safety officer.",
+    "A spare is stored in {place}, third shelf, behind the paint.",
+    "{other} remembers it differently, but has no record to prove it.",
 )
 KINDS: Final = (
     "claim", "claim", "claim", "observation", "observation", "event", "event", "decision", "procedure", "question",
@@ -62,11 +84,11 @@ KINDS: Final = (
 )  # fmt: skip
 DAYS: Final = tuple(f"{day} {month}" for month in ("March", "April", "May", "June") for day in range(1, 29))
 COMMON: Final = (
-    "What did the group say about the plan and the visit",
-    "which of the reports came up in the review this year",
-    "what was found in the test and what was moved to another day",
-    "who asked for it again before the visit, and what is open",
-    "what needs longer than planned and how many open points remain",
+    "What did the group say about the notes and the visit this year",
+    "which of these came up again, and who has the notes of the meeting",
+    "what was found, what was moved, and what is still there",
+    "who wants a short summary with figures before anything is bought",
+    "what is the same trouble, and which record shows it wrong",
 )
 
 
