@@ -14,8 +14,9 @@ QUERY_PREFIX: Final = "mqlc:"
 
 
 def next_page(caller: Caller, request: ContextRequest, pack: Pack) -> str | None:
-    """Return the cursor of what the budget left out, or None where it left nothing out."""
-    if not pack.left_out or not pack.items:
+    """Return the cursor of what was left out, or None where nothing was."""
+    complete = not pack.left_out and pack.coverage.status != "usable"
+    if complete or not pack.items:
         return None
     sent = {ref for item in pack.items for ref in (item.ref, *item.folded_refs)}
     state = {

@@ -202,16 +202,22 @@ def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Fo
 def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     """Find everything that may compete for the budget.
 
-    Returns: up to 200 matched candidates and those of the layers that need no match; a fixed number of
-        statements.
+    Returns: up to 200 matched candidates and those of the layers that need no match, without what earlier pages
+        carried; a fixed number of statements.
     """
     rows = newest_first(eligible(caller, request))
     universe = universe_of(caller, rows, known_at=request.known_at)
     ranking = rank(caller, request.task, universe=universe, limit=CHANNEL_LIMIT)
-    matches = {match.ref: match for match in ranking.matches[:POOL_LIMIT]} if ranking.relevant else {}
+    sent = request.already_sent
+    unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
+    matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
     says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
     standing = _standing(rows, floor_only=not (ranking.relevant or says_nothing))
-    found = load_candidates(caller, matches=matches, standing=standing)
+    found = load_candidates(
+        caller,
+        matches=matches,
+        standing={ref: layer for ref, layer in standing.items() if ref not in sent},
+    )
     cited = tuple(candidate for candidate in found if candidate.source_urls)
     return Pool(
         candidates=cited,
@@ -219,6 +225,7 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
         pending_excluded=_waiting(caller, request),
         relevant=ranking.relevant,
         stated=ranking.stated,
+        more=len(unsent) > POOL_LIMIT,
     )
 
 

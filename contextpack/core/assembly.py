@@ -147,7 +147,7 @@ def _status(pool: Pool, packing: Packing) -> str:
         return "empty"
     if not pool.relevant:
         return "weak"
-    return "usable" if packing.missed else "complete"
+    return "usable" if packing.missed or pool.more else "complete"
 
 
 def _fates(claims: Sequence[Claim], packing: Packing, already_sent: frozenset[str]) -> Iterator[Fate]:
@@ -165,7 +165,10 @@ def _fates(claims: Sequence[Claim], packing: Packing, already_sent: frozenset[st
             tokens=missed.tokens,
             short_by=missed.short_by,
         )
+    yield from (Fate(ref=ref, outcome="already_sent") for ref in sorted(already_sent))
     for claim in claims:
-        if claim.ref in already_sent:
-            yield Fate(ref=claim.ref, outcome="already_sent")
-        yield from (Fate(ref=ref, outcome="folded_into", into=claim.ref) for ref in claim.folded_refs)
+        yield from (
+            Fate(ref=ref, outcome="folded_into", into=claim.ref)
+            for ref in claim.folded_refs
+            if ref not in already_sent
+        )

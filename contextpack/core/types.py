@@ -183,6 +183,7 @@ class Pool:
     pending_excluded: int = 0
     relevant: bool = True  # False where nothing in the vault answers the task
     stated: tuple[str, ...] = ()  # degradations a reader must know, in words ("vector index is rebuilding")
+    more: bool = False  # whether other memories match beyond these; a later page offers them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
