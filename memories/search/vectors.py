@@ -20,6 +20,7 @@ from memories.search.blocks import Block, Ids, quantised
 from memories.search.choosing import best_places
 from memories.search.embedding import Embedder, active_embedder
 
+BASELINE_CAP: Final = 0.15
 LIMIT: Final = 1_000
 _DIGITS: Final = 6
 
@@ -43,6 +44,11 @@ class VectorAnswer:
     hits: tuple[VectorHit, ...] = ()
     median: float = 0.0
     stale: int = 0
+
+    @property
+    def baseline(self) -> float:
+        """The similarity from which a lift is measured: the median, but in a vault of three that is a match."""
+        return min(self.median, BASELINE_CAP)
 
     @property
     def stated(self) -> tuple[str, ...]:
@@ -106,7 +112,7 @@ def lookup(
 
     Args:
         allowed: ids that may be answered, chosen before the limit; None for all of the vault.
-        least_lift: what is not nearer than the median by more than this is left out; None keeps all.
+        least_lift: what is not nearer than the baseline by more than this is left out; None keeps all.
     Returns: exact cosines over all of the vault's vectors; two statements.
     """
     embedder = active_embedder()
@@ -117,7 +123,7 @@ def lookup(
     if not len(compared.ids) or not asked.norms[0]:
         return VectorAnswer(stale=compared.stale)
     median = round(float(np.median(compared.cosines)), _DIGITS)
-    above = None if least_lift is None else median + least_lift
+    above = None if least_lift is None else min(median, BASELINE_CAP) + least_lift
     places = best_places(compared.ids, compared.cosines, allowed=allowed, limit=limit, above=above)
     found = zip(compared.ids[places].tolist(), compared.cosines[places].tolist(), strict=True)
     return VectorAnswer(
