@@ -1,6 +1,7 @@
 """From what retrieval found to a finished pack: value, fold, order, pack, arrange, account (CMP §3 to §5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from contextpack.core.folding import Claim, as_claim, fold_claims
@@ -20,6 +21,7 @@ from contextpack.core.types import (
     PackFormat,
     PackLayer,
     Pool,
+    Rung,
 )
 
 FACTS_DIGITS: Final = 2
@@ -41,18 +43,18 @@ def assemble(pool: Pool, request: ContextRequest) -> Pack:
         inputs give equal packs.
     Source: CMP §3 to §5; paging, coverage and nesting: CONTRACT §4.
     """
-    family = family_of(request.profile, request.model)
+    prices = _Prices(request.format, family_of(request.profile, request.model))
     claims = fold_claims(pool.candidates) if request.profile.knapsack else _unfolded(pool)
     offered = [claim for claim in claims if claim.ref not in request.already_sent]
-    packing = _pack(offered, request, _tariff(request.format, family))
+    packing = _pack(offered, request, prices.tariff())
     items = _in_send_order(packing.items)
-    used = min(packing.used, _joint_cost(items, request.format, family))
+    used = min(packing.used, prices.of_all(items))
     return Pack(
         items=items,
         budget=Budget(
             tokens=request.budget,
             used=used,
-            content_tokens=sum(estimate_tokens(item.text, family) for item in items),
+            content_tokens=prices.of_content(items),
         ),
         coverage=_coverage(pool, claims, packing),
         fates=tuple(_fates(claims, packing, request.already_sent)),
@@ -86,19 +88,37 @@ def _pack(claims: Sequence[Claim], request: ContextRequest, cost: Tariff) -> Pac
     )
 
 
-def _tariff(fmt: PackFormat, family: TokenFamily) -> Tariff:
-    return Tariff(
-        item=lambda item: estimate_tokens(item_text(item, fmt), family),
-        section=lambda layer: estimate_tokens(section_text(layer, fmt), family),
-        overhead=OVERHEAD_TOKENS[fmt],
-    )
+class _Prices:
+    """What items cost in one format, each written out once."""
 
+    def __init__(self, fmt: PackFormat, family: TokenFamily) -> None:
+        self._format = fmt
+        self._family = family
+        self._texts: dict[tuple[str, Rung], str] = {}
 
-def _joint_cost(items: Sequence[Item], fmt: PackFormat, family: TokenFamily) -> int:
-    """Estimate the items as one text, where no part is rounded up by itself."""
-    layers = dict.fromkeys(item.candidate.layer for item in items)
-    sections = "".join(section_text(layer, fmt) for layer in layers)
-    return estimate_tokens(sections + "".join(item_text(item, fmt) for item in items), family)
+    def tariff(self) -> Tariff:
+        return Tariff(item=self.of_item, section=self.of_section, overhead=OVERHEAD_TOKENS[self._format])
+
+    def of_item(self, item: Item) -> int:
+        return estimate_tokens(self._text(item), self._family)
+
+    def of_section(self, layer: PackLayer) -> int:
+        return estimate_tokens(section_text(layer, self._format), self._family)
+
+    def of_all(self, items: Sequence[Item]) -> int:
+        """Price the items as one text, where no part is rounded up by itself."""
+        layers = dict.fromkeys(item.candidate.layer for item in items)
+        parts = chain((section_text(layer, self._format) for layer in layers), map(self._text, items))
+        return estimate_tokens("".join(parts), self._family)
+
+    def of_content(self, items: Sequence[Item]) -> int:
+        return sum(estimate_tokens(item.text, self._family) for item in items)
+
+    def _text(self, item: Item) -> str:
+        key = (item.ref, item.rung)
+        if key not in self._texts:
+            self._texts[key] = item_text(item, self._format)
+        return self._texts[key]
 
 
 # -- Sending -------------------------------------------------------------------------------------

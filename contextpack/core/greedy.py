@@ -5,14 +5,33 @@ is left at the end goes to whatever still fits, best first.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from contextpack.core.folding import Claim
-from contextpack.core.packing import SCORE_DIGITS, Missed, Packing, Tariff
+from contextpack.core.ladder import byte_length
+from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Tariff
 from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
+
+
+@dataclass(slots=True)
+class _Offer:
+    """A claim and what it is worth; priced when its turn comes."""
+
+    claim: Claim
+    worth: float
+    size: int  # UTF-8 bytes of its text
+    item: Item | None = None
+
+    @property
+    def ref(self) -> str:
+        return self.claim.ref
+
+    @property
+    def layer(self) -> PackLayer:
+        return self.claim.candidate.layer
 
 
 @dataclass(slots=True)
@@ -24,20 +43,44 @@ class _Basket:
     used: int = 0
     picked: dict[str, Item] = field(default_factory=dict)
     opened: set[PackLayer] = field(default_factory=set)
+    overhead: float | None = None  # the least that an item was seen to cost beside its text
 
-    def price(self, item: Item) -> int:
-        layer = item.candidate.layer
-        return item.tokens if layer in self.opened else item.tokens + self.cost.section(layer)
-
-    def take(self, item: Item, room: int) -> int:
-        """Pick an item if the room and the budget allow it; return what it cost, or 0."""
-        price = self.price(item)
-        if item.ref in self.picked or price > min(room, self.budget - self.used):
+    def take(self, offer: _Offer, room: int) -> int:
+        """Pick a claim if the room and the budget allow it; return what it cost, or 0."""
+        room = min(room, self.budget - self.used)
+        if offer.ref in self.picked or self._is_surely_too_large(offer, room):
             return 0
-        self.picked[item.ref] = item
-        self.opened.add(item.candidate.layer)
+        item = self._priced(offer)
+        price = item.tokens if offer.layer in self.opened else item.tokens + self.cost.section(offer.layer)
+        if price > room:
+            return 0
+        self.picked[offer.ref] = item
+        self.opened.add(offer.layer)
         self.used += price
         return price
+
+    def missed(self, offer: _Offer) -> Missed:
+        tokens = offer.item.tokens if offer.item else self.cost.overhead + round(offer.size / BYTES_PER_TOKEN)
+        return Missed(
+            claim=offer.claim,
+            utility=round(offer.worth, SCORE_DIGITS),
+            density=round(offer.worth / tokens, SCORE_DIGITS),
+            tokens=tokens,
+            short_by=max(1, self.used + tokens - self.budget),
+        )
+
+    def _is_surely_too_large(self, offer: _Offer, room: int) -> bool:
+        """Tell by what others cost that an offer need not be priced; 200 prices cost more than the rest."""
+        if offer.item is not None or self.overhead is None:
+            return False
+        return self.overhead + offer.size / BYTES_PER_TOKEN > room
+
+    def _priced(self, offer: _Offer) -> Item:
+        if offer.item is None:
+            offer.item = _item(offer, self.cost)
+            seen = offer.item.tokens - offer.size / BYTES_PER_TOKEN
+            self.overhead = seen if self.overhead is None else min(self.overhead, seen)
+        return offer.item
 
 
 def pack_by_layer(
@@ -60,72 +103,60 @@ def pack_by_layer(
     Returns: used <= budget, the floor first. What does not fit is passed over, never in the way of the rest.
     Source: CMP §3 (`generic`), §4 (floor).
     """
-    items = sorted(
-        (_item(claim, profile=profile, now=now, priors=priors, cost=cost) for claim in claims),
-        key=lambda item: (-item.utility, item.ref),
+    offers = sorted(
+        (_offer(claim, profile=profile, now=now, prior=priors[claim.candidate.layer]) for claim in claims),
+        key=lambda offer: (-offer.worth, offer.ref),
     )
     basket = _Basket(budget=budget, cost=cost)
-    for rule in _rules(items):
-        if basket.take(rule, budget):
-            break
-    _fill_shares(basket, items, shares)
-    for item in items:
-        basket.take(item, budget)
-    missed = tuple(_missed(claim_of, basket) for claim_of in _unpicked(claims, items, basket))
+    _lay_floor(basket, offers)
+    _fill_shares(basket, offers, shares)
+    for offer in offers:
+        basket.take(offer, budget)
+    missed = tuple(basket.missed(offer) for offer in offers if offer.ref not in basket.picked)
     return Packing(items=tuple(basket.picked.values()), used=basket.used, missed=missed)
 
 
-def _item(
-    claim: Claim, *, profile: ModelProfile, now: datetime, priors: Mapping[PackLayer, float], cost: Tariff
-) -> Item:
+def _offer(claim: Claim, *, profile: ModelProfile, now: datetime, prior: float) -> _Offer:
     candidate = claim.candidate
-    worth = utility(candidate, profile=profile, now=now, prior=priors[candidate.layer])
+    return _Offer(
+        claim=claim,
+        worth=utility(candidate, profile=profile, now=now, prior=prior),
+        size=byte_length(candidate.content),
+    )
+
+
+def _item(offer: _Offer, cost: Tariff) -> Item:
+    claim = offer.claim
     item = Item(
-        candidate=candidate,
+        candidate=claim.candidate,
         rung=Rung.FULL,
-        text=candidate.content,
+        text=claim.candidate.content,
         tokens=0,
-        utility=round(worth, SCORE_DIGITS),
+        utility=round(offer.worth, SCORE_DIGITS),
         density=0.0,
         folded_refs=claim.folded_refs,
         source_urls=claim.source_urls,
         occurrences=claim.occurrences,
     )
     tokens = cost.item(item)
-    return replace(item, tokens=tokens, density=round(worth / max(1, tokens), SCORE_DIGITS))
+    return replace(item, tokens=tokens, density=round(offer.worth / max(1, tokens), SCORE_DIGITS))
 
 
-def _rules(items: Sequence[Item]) -> Iterator[Item]:
-    return (
-        item for item in items if item.candidate.protected and item.candidate.layer is PackLayer.CONSTRAINTS
-    )
+def _lay_floor(basket: _Basket, offers: Sequence[_Offer]) -> None:
+    """Take the best hard rule that fits, matched or not."""
+    for offer in offers:
+        is_rule = offer.claim.candidate.protected and offer.layer is PackLayer.CONSTRAINTS
+        if is_rule and basket.take(offer, basket.budget):
+            return
 
 
-def _fill_shares(basket: _Basket, items: Sequence[Item], shares: Mapping[PackLayer, float]) -> None:
+def _fill_shares(basket: _Basket, offers: Sequence[_Offer], shares: Mapping[PackLayer, float]) -> None:
     """Fill each layer's share, the layers in the order in which a reader wants them."""
-    by_layer: defaultdict[PackLayer, list[Item]] = defaultdict(list)
-    for item in items:
-        by_layer[item.candidate.layer].append(item)
+    by_layer: defaultdict[PackLayer, list[_Offer]] = defaultdict(list)
+    for offer in offers:
+        by_layer[offer.layer].append(offer)
     room = 0.0
     for layer in PackLayer:
         room += basket.budget * shares[layer]
-        for item in by_layer[layer]:
-            room -= basket.take(item, int(room))
-
-
-def _unpicked(
-    claims: Sequence[Claim], items: Sequence[Item], basket: _Basket
-) -> Iterator[tuple[Claim, Item]]:
-    claim_of = {claim.ref: claim for claim in claims}
-    return ((claim_of[item.ref], item) for item in items if item.ref not in basket.picked)
-
-
-def _missed(left: tuple[Claim, Item], basket: _Basket) -> Missed:
-    claim, item = left
-    return Missed(
-        claim=claim,
-        utility=item.utility,
-        density=item.density,
-        tokens=item.tokens,
-        short_by=max(1, basket.used + basket.price(item) - basket.budget),
-    )
+        for offer in by_layer[layer]:
+            room -= basket.take(offer, int(room))

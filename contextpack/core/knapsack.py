@@ -21,12 +21,11 @@ from typing import Final
 
 from contextpack.core.folding import Claim
 from contextpack.core.ladder import Step, rungs
-from contextpack.core.packing import SCORE_DIGITS, Missed, Packing, Tariff
+from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Tariff
 from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer
 
 MMR_PENALTY: Final = 0.35
-BYTES_PER_TOKEN: Final = 4.0  # for the order alone; what is bought is estimated exactly
 FLOOR_ITEMS: Final = 3
 SMALL_PURCHASE_TOKENS: Final = 240  # well under the smallest budget, so that every one buys something
 LARGEST_PURCHASE_SHARE: Final = 1 / 3  # of all that was bought before
@@ -99,6 +98,7 @@ class _Offer:
     """A claim on the market: what it is worth, how much of it was bought, and which rung comes next."""
 
     claim: Claim
+    ref: str
     utility: float
     steps: tuple[Step, ...]
     terms: int  # how many the text has
@@ -114,10 +114,6 @@ class _Offer:
     costs: dict[int, int] = field(default_factory=dict)  # place of a rung → tokens
 
     @property
-    def ref(self) -> str:
-        return self.claim.ref
-
-    @property
     def adjusted_utility(self) -> float:
         return self.utility * (1.0 - MMR_PENALTY * self.likeness)
 
@@ -127,11 +123,12 @@ class _Offer:
 
     def aim(self) -> bool:
         """Offer the rung that adds most per token; False where there is no fuller one."""
-        candidates = range(self.bought + 1, len(self.steps))
-        if not candidates:
+        first, count = self.bought + 1, len(self.steps)
+        if first == count:
             return False
-        self.target = max(candidates, key=lambda place: (self._rate(place), -place))
-        self.rate = self._rate(self.target)
+        rates = [self._rate(place) for place in range(first, count)]
+        self.rate = max(rates)
+        self.target = first + rates.index(self.rate)
         return True
 
     def aim_lower(self) -> bool:
@@ -165,10 +162,11 @@ def _offers(
         candidate = claim.candidate
         offer = _Offer(
             claim=claim,
+            ref=claim.ref,
             utility=utility(candidate, profile=profile, now=now, prior=priors[candidate.layer]),
             steps=rungs(candidate),
             terms=len(candidate.term_ids),
-            mask=sum(bits[term] for term in candidate.term_ids if term in bits),
+            mask=sum(map(bits.__getitem__, candidate.term_ids & bits.keys())),
             overhead=overhead,
         )
         offer.aim()
@@ -198,7 +196,7 @@ class _Market:
         self._cost = cost
         self._spent = 0
         self._opened: set[PackLayer] = set()
-        self._chosen: list[_Offer] = []
+        self._chosen: list[tuple[str, int, int]] = []  # ref, mask and terms of what has a place
         self._heap = [(-offer.density, offer.ref, 0, offer) for offer in offers]
         heapq.heapify(self._heap)
         self._waiting: list[tuple[int, str, _Offer]] = []  # too large for now, the smallest first
@@ -264,12 +262,11 @@ class _Market:
 
     def _compare(self, offer: _Offer) -> None:
         """Bring an offer's likeness up to date with what was bought since."""
-        mask, terms, likeness = offer.mask, offer.terms, offer.likeness
-        if mask:
-            for other in self._chosen[offer.compared :]:
-                shared = (mask & other.mask).bit_count()
-                if shared and other is not offer:
-                    likeness = max(likeness, shared / (terms + other.terms - shared))
+        own, mask, terms, likeness = offer.ref, offer.mask, offer.terms, offer.likeness
+        for ref, other_mask, other_terms in self._chosen[offer.compared :]:
+            shared = (mask & other_mask).bit_count()
+            if shared > likeness * (terms + other_terms - shared) and ref != own:
+                likeness = shared / (terms + other_terms - shared)
         offer.likeness = likeness
         offer.compared = len(self._chosen)
 
@@ -316,7 +313,7 @@ class _Market:
         self._opened.add(offer.claim.candidate.layer)
         is_new, offer.bought = offer.bought < 0, offer.target
         if is_new:
-            self._chosen.append(offer)
+            self._chosen.append((offer.ref, offer.mask, offer.terms))
             self._due.extend(self._partners[offer.ref])
             if self._floor and not offer.claim.candidate.protected:
                 self._due.append(self._floor.popleft())

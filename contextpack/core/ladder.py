@@ -26,7 +26,7 @@ class Step:
 
     rung: Rung
     text: str
-    size: int  # UTF-8 bytes: a cheap measure that ranks scripts as tokenizers do
+    size: int  # UTF-8 bytes
     share: float  # of the candidate's utility, 1 for the full text
 
 
@@ -37,18 +37,19 @@ def rungs(candidate: Candidate) -> tuple[Step, ...]:
     Source: CMP §5.
     """
     full = candidate.content
-    size = _size(full)
+    size = byte_length(full)
     steps = [Step(rung=Rung.FULL, text=full, size=size, share=1.0)]
     if size <= SHORT_TEXT_BYTES:
         return tuple(steps)
     for rung, text in ((Rung.SUMMARY, candidate.summary or ""), (Rung.HEAD, head_sentence(full))):
-        size = _size(text)
+        size = byte_length(text)
         if text and size * WORTHWHILE_SAVING <= steps[0].size:
             steps.insert(0, Step(rung=rung, text=text, size=size, share=_share(candidate, rung, text)))
     return tuple(steps)
 
 
-def _size(text: str) -> int:
+def byte_length(text: str) -> int:
+    """Return a text's size in UTF-8: a cheap measure that ranks scripts as tokenizers do."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 

@@ -8,6 +8,7 @@ from contextpack.core.folding import Claim
 from contextpack.core.types import Item, PackLayer
 
 SCORE_DIGITS: Final = 6
+BYTES_PER_TOKEN: Final = 4.0  # for the order alone; what is bought is estimated exactly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
