@@ -116,7 +116,8 @@ _FURTHER_POLES: Final = word_set(
     decline declined pass passed fail failed succeeded buy bought sell sold first last left right early late higher
     lower faster slower with without unless except"""
 )
-_POLES: Final = _FURTHER_POLES.union(*(left | right for left, right in _OPPOSITES)) - {"never"}
+_POLES: Final = _FURTHER_POLES.union(*(left | right for left, right in _OPPOSITES)) - {"never", "on"}
+_SWITCHED_ON: Final = re.compile(r"\bon\s?(?:[.,;!)]|$)")  # elsewhere it is a preposition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +149,7 @@ def _read_marks(text: str) -> Marks:
         dates=_dates_in(plain),
         names=names(text),
         negations=_count_negations(plain, words),
-        poles=_POLES.intersection(words),
+        poles=_POLES.intersection(words) | ({"on"} if _SWITCHED_ON.search(plain) else frozenset()),
     )
 
 

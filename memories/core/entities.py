@@ -72,7 +72,7 @@ _OPENERS = STOP_WORDS | word_set(
     play please plus point policy positive possible pottery prefer preferably pretty previous previously
     price probably problem process product project projects proposal proud provide purpose push put
     quality question questions quick quite rate rather read ready real really reason recently record
-    reduce refer regarding regardless relax release remember remind reminds remove repeat replace reply
+    reduce refer regarding regardless relax release remember remind reminder reminds remove repeat replace reply
     report request requests require rest results return review right risk rock rule rules run sad same
     save saw say schedule school second section see seeing seems seen select send sent server service
     set setbacks several share short should shout show similarly simple simply since single sleep small

@@ -27,6 +27,7 @@ CONFLICTS = [
     ("Ana likes green tea", "Ana hates green tea", "negation"),
     ("Bob works with the Atlas team", "Bob no longer works with the Atlas team", "negation"),
     ("Feature flags are enabled in staging", "Feature flags are disabled in staging", "negation"),
+    ("The cache is on", "The cache is off", "negation"),
     ("The repository is public", "The repository is private", "negation"),
     ("The launch is on 3 May", "The launch is on 5 May", "value"),
     ("Ana's birthday is 3 May", "Ana's birthday is 4 May", "value"),
@@ -115,6 +116,7 @@ class TestMarks:
         [
             ("The rate limit is 60 per minute", "Rate limit: 60 per minute"),
             ("The Atlas launch is owned by Ana", "Ana owns the Atlas launch"),
+            ("We deploy Tuesday at 14:00", "Reminder: deploys are on Tuesdays at 14:00"),
             ("We launch on May 3rd", "The launch happens on 3 May"),
             ("It holds 1,000 rows", "it holds 1000 rows"),
             ("There are 3 servers", "We have three servers"),
