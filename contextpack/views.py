@@ -139,9 +139,9 @@ class PinView(APIView):
 
 
 class ToolCallView(APIView):
-    """`/v1/tools/call`: the tools, for callers that speak no MCP."""
+    """`/v1/tools/call`: the tools, for callers that speak no MCP. Each tool asks for its own scope."""
 
-    scopes: ClassVar = {"POST": Scope.READ}
+    scopes: ClassVar = {"POST": None}
 
     @extend_schema(operation_id="call_tool", request=ToolCallSerializer, responses={200: OpenApiTypes.OBJECT})
     def post(self, request: Request) -> Response:
@@ -153,7 +153,7 @@ class ToolCallView(APIView):
 class ToolSchemaView(APIView):
     """`/v1/tools/schema`: the tools that this token may use, in the shape that a provider expects."""
 
-    scopes: ClassVar = {"GET": Scope.READ}
+    scopes: ClassVar = {"GET": None}
 
     @extend_schema(
         operation_id="tool_schema", parameters=[ToolSchemaSerializer], responses={200: OpenApiTypes.OBJECT}

@@ -1,6 +1,7 @@
 """Who calls: a bearer token becomes a `Caller`, bound to one vault. Nothing reads without one."""
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -124,14 +125,19 @@ def _note_use(token: AccessToken, now: datetime) -> None:
 
 
 class HasScope(BasePermission):
-    """A view says `scopes = {"GET": Scope.READ, …}`; a method without one needs `vault:admin`."""
+    """A view says `scopes = {"GET": Scope.READ, …}`; a method without one needs `vault:admin`.
+
+    None stands for any token: such a view asks for scopes itself.
+    """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         caller = request.user
         if not isinstance(caller, Caller):
             return False
-        needed: dict[str, Scope] = getattr(view, "scopes", {})
-        caller.require(needed.get(request.method or "", Scope.ADMIN))
+        scopes: Mapping[str, Scope | None] = getattr(view, "scopes", {})
+        needed = scopes.get(request.method or "", Scope.ADMIN)
+        if needed is not None:
+            caller.require(needed)
         return True
 
 
