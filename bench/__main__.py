@@ -13,7 +13,7 @@ from typing import Any, Final
 from bench import corpus, inside
 from bench.timing import Timings, interleave
 from contextpack.demo.client import Client, Reply, ServerTrouble
-from contextpack.demo.server import SOURCE_DIR, Server, throwaway_server
+from contextpack.demo.server import SOURCE_DIR, Server, end_on_terminate, throwaway_server
 
 WORKERS: Final = 2  # as `make serve`
 BULK_SIZE: Final = 500
@@ -43,6 +43,7 @@ class Options:
 
 def main() -> int:
     options = _options()
+    end_on_terminate()
     try:
         with throwaway_server(workers=WORKERS, settings=SETTINGS) as server:
             figures = _measure(server, options)

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import FrameType
+from typing import Final, NoReturn
 
 from contextpack.demo.client import Client, ServerTrouble
 
@@ -69,6 +71,15 @@ def throwaway_server(
             _stop(process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_on_terminate() -> None:
+    """Let SIGTERM end this process as Ctrl-C does, so that what it started ends as well."""
+    signal.signal(signal.SIGTERM, _leave)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def throwaway_settings(folder: Path, settings: Mapping[str, str]) -> dict[str, str]:

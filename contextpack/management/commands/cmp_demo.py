@@ -1,13 +1,10 @@
 """`manage.py cmp_demo`: boot a server from source, and show on it that the protocol holds."""
 
 import os
-import signal
-import sys
 from argparse import ArgumentParser
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -16,7 +13,7 @@ from contextpack.demo.client import ServerTrouble
 from contextpack.demo.examples import write_examples
 from contextpack.demo.report import EvidenceMissing, Report
 from contextpack.demo.scene import Scene, write_memories
-from contextpack.demo.server import SOURCE_DIR, Server, throwaway_server
+from contextpack.demo.server import SOURCE_DIR, Server, end_on_terminate, throwaway_server
 
 ACTS: Final = (profiles, envelope, packing, querying, conversing)
 EXAMPLES_DIR: Final = SOURCE_DIR / "docs" / "examples"
@@ -38,7 +35,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        signal.signal(signal.SIGTERM, _leave)
+        end_on_terminate()
         try:
             with throwaway_server(port=options["port"]) as server:
                 self._play(server, examples=options["examples"])
@@ -76,8 +73,3 @@ class Command(BaseCommand):
     def _write(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
-
-
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End as after Ctrl-C, so that the server ends as well."""
-    sys.exit(128 + number)
