@@ -10,7 +10,7 @@ from memories.core.kinds import Flag
 from memories.core.secrets import mask_secrets
 from memories.core.text import content_hash, hash_terms, normalise, pack_hashes, terms
 from memories.ids import random_word
-from memories.models import Memory, Mention, Tombstone
+from memories.models import Memory, Mention
 from memories.rows import in_chunks
 from memories.search.facade import index_memories
 from memories.transfer.landing import HERE, OTHERWISE, Landing, Reasons, Row, is_same, sift
@@ -41,7 +41,6 @@ class _Chunk:
     landing: Landing
     prepared: dict[str, Memory | str]
     stored: dict[str, Memory] = field(default_factory=dict)
-    forgotten: set[str] = field(default_factory=set)
     twins: dict[Identity, Memory] = field(default_factory=dict)
     moved: dict[str, str] = field(default_factory=dict)  # a ref of the file → the memory of that text here
 
@@ -50,8 +49,6 @@ class _Chunk:
         refs = list(self.prepared)
         for memory in Memory.objects.in_vault(vault_id).filter(ref__in=refs):
             self.stored[memory.ref] = memory
-        tombstones = Tombstone.objects.filter(vault_id=vault_id, ref__in=refs)
-        self.forgotten.update(tombstones.values_list("ref", flat=True))
         hashes = {m.content_hash for m in self.prepared.values() if isinstance(m, Memory)}
         for some in in_chunks(hashes):
             rows = Memory.objects.in_vault(vault_id).unsuperseded().filter(content_hash__in=some)
@@ -65,7 +62,7 @@ class _Chunk:
         if (known := self.stored.get(memory.ref)) is not None:
             self.landing.memories[memory.ref] = known.pk
             return HERE if is_same(known, _comparable(memory)) else OTHERWISE
-        if memory.ref in self.forgotten:
+        if memory.ref in self.landing.forgotten:
             return "forgotten here"
         twin = self.twins.get(_identity(memory)) if _is_current(memory) else None
         if twin is not None:

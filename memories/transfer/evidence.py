@@ -16,11 +16,11 @@ def land_captures(landing: Landing, rows: Sequence[Row]) -> Reasons:
     vault_id = landing.vault.pk
     refs = [row["ref"] for row in rows]
     known = {capture.ref: capture for capture in Capture.objects.filter(vault_id=vault_id, ref__in=refs)}
-    masked = [row | _masked(row, "content", "title") for row in rows]
+    masked = [row | _masked(landing, row, "content", "title") for row in rows]
 
     def refuse(row: Row) -> str | None:
         if row["ref"] not in known:
-            return None
+            return "what cites it was forgotten here" if row["ref"] in landing.lost_captures else None
         return HERE if is_same(known[row["ref"]], row) else OTHERWISE
 
     def make(row: Row) -> Capture:
@@ -57,7 +57,7 @@ def land_sources(landing: Landing, rows: Sequence[Row]) -> Reasons:
             capture_id=captures.get(row["capture"]),
             url=row["url"],
             added_at=row["added_at"],
-            **_masked(row, "title", "text"),
+            **_masked(landing, row, "title", "text"),
         )
 
     reasons, made = sift(rows, refuse, make)
@@ -101,8 +101,9 @@ def _names(row: Row) -> list[str]:
     return [row["name"], *row["aliases"]]
 
 
-def _masked(row: Row, *columns: str) -> dict[str, str]:
-    return {column: mask_secrets(row[column])[0] for column in columns}
+def _masked(landing: Landing, row: Row, *columns: str) -> dict[str, str]:
+    """Texts as they may be stored: without secrets, and without what was forgotten here."""
+    return {column: mask_secrets(landing.without_forgotten(row[column]))[0] for column in columns}
 
 
 def _refused_url(url: str) -> str | None:

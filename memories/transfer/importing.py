@@ -91,7 +91,9 @@ def import_lines(
     """
     run = _read(lines)
     landing = Landing(vault=vault, now=now)
-    landing.check_chains(row for _, row in run.rows["memory"])
+    memories = [row for _, row in run.rows["memory"]]
+    landing.check_chains(memories)
+    landing.heed_forgotten(memories, (row for _, row in run.rows["source"]))
     for name in CLASSES:
         done = 0
         for chunk in in_chunks(run.rows[name], CHUNK):

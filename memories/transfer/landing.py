@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from memories.models import Capture, Entity, Memory, Vault
+from memories.models import Capture, Entity, Memory, Tombstone, Vault
 from memories.rows import in_chunks
+from memories.writing.erasing import cut
 
 Row = dict[str, Any]
 Reasons = list[str | None]
@@ -45,6 +46,9 @@ class Landing:
     entities: dict[str, int] = field(default_factory=dict)
     memories: dict[str, int] = field(default_factory=dict)
     on_a_circle: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
+    forgotten_texts: list[str] = field(default_factory=list)
+    lost_captures: set[str] = field(default_factory=set)  # whatever cites them was forgotten here
     losses: dict[tuple[str, str | None], str] = field(default_factory=dict)
     """What a row that went in could not bring along, by class and ref."""
 
@@ -68,6 +72,24 @@ class Landing:
         for chunk in in_chunks(named):
             found = model.objects.filter(vault_id=self.vault.pk, ref__in=chunk)
             known.update(found.values_list("ref", "pk"))
+
+    def heed_forgotten(self, memories: Sequence[Row], sources: Iterable[Row]) -> None:
+        """Find what of the file was forgotten here: its text must not come back, in whatever row."""
+        for chunk in in_chunks({row["ref"] for row in memories}):
+            stones = Tombstone.objects.filter(vault_id=self.vault.pk, ref__in=chunk)
+            self.forgotten.update(stones.values_list("ref", flat=True))
+        texts = [row["content"] for row in memories if row["ref"] in self.forgotten and row["content"]]
+        self.forgotten_texts = sorted(set(texts), key=len, reverse=True)
+        citing: dict[str, set[str]] = {}
+        for row in sources:
+            if row["capture"] is not None:
+                citing.setdefault(row["capture"], set()).add(row["memory"])
+        self.lost_captures = {ref for ref, by in citing.items() if by <= self.forgotten}
+
+    def without_forgotten(self, text: str) -> str:
+        for forgotten in self.forgotten_texts:
+            text = cut(text, forgotten)
+        return text
 
     def check_chains(self, rows: Iterable[Row]) -> None:
         """Find the memories whose successors lead back to them: no such chain may enter."""
