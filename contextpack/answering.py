@@ -40,7 +40,11 @@ from sessions.stepping import Turn, advance
 
 CONTENT_SHARE: Final = "Cortex-Content-Share"
 DELTA_HEADER: Final = "Cortex-Delta"
+# What an envelope says of itself, for a body that has no place for it.
 CURSOR_HEADER: Final = "Cortex-Cursor"
+DELTA_CURSOR_HEADER: Final = "Cortex-Delta-Cursor"
+RECEIPT_HEADER: Final = "Cortex-Receipt"
+PIN_HEADER: Final = "Cortex-Pin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +178,7 @@ def _render(caller: Caller, request: ContextRequest, pack: Pack, told: _Told) ->
         headers[DELTA_HEADER] = "reset"
     memory = working_memory(told.delta, request) if told.delta else None
     if request.format is PackFormat.MARKDOWN:
-        if cursor:
-            headers[CURSOR_HEADER] = cursor
+        headers |= _beside_text(told, cursor)
         text = as_markdown(sent, request, working_memory=memory, send_refs=send_refs)
         return Answer(body=text, content_type=MARKDOWN_TYPE, headers=headers)
     build = build_envelope if request.format is PackFormat.SMP else as_json
@@ -190,6 +193,16 @@ def _render(caller: Caller, request: ContextRequest, pack: Pack, told: _Told) ->
         send_refs=send_refs,
     )
     return Answer(body=body, content_type=JSON_TYPE, headers=headers)
+
+
+def _beside_text(told: _Told, cursor: str | None) -> dict[str, str]:
+    handles = {
+        CURSOR_HEADER: cursor,
+        DELTA_CURSOR_HEADER: str(told.delta.cursor) if told.delta else None,
+        RECEIPT_HEADER: told.receipt.ref if told.receipt else None,
+        PIN_HEADER: told.pin.id if told.pin else None,
+    }
+    return {name: handle for name, handle in handles.items() if handle is not None}
 
 
 def _travelling(request: ContextRequest, pack: Pack, told: _Told) -> tuple[frozenset[str] | None, Pack]:

@@ -62,32 +62,34 @@ def why_not(caller: Caller, receipt: Receipt, ref: str) -> dict[str, Any]:
 
 def _absence(memory: Memory, receipt: Receipt) -> str:
     """Tell why retrieval never offered a memory; what bars it from any pack comes first."""
-    at, as_of = receipt.assembled_at, datetime.fromisoformat(receipt.request["as_of"])
+    at, asked = receipt.assembled_at, receipt.request
+    as_of, known_at = (datetime.fromisoformat(asked[name]) for name in ("as_of", "known_at"))
+    elsewhere = asked["project"] is not None and memory.project not in ("", asked["project"])
     checks: Mapping[str, bool] = {
         "redacted": memory.redacted_at is not None,
         "archived": memory.status == Status.ARCHIVED,
         "pending": memory.status == Status.PENDING or memory.withheld,
         "expired": memory.expires_at is not None and memory.expires_at <= at,
-        "other_project": not _in_scope(memory.project, receipt.scope),
-        "superseded": memory.superseded_by is not None and _replaced_by_then(memory, at=at, as_of=as_of),
-        "filtered": _is_filtered(memory, receipt.request, as_of=as_of),
+        "other_project": elsewhere or not _in_scope(memory.project, receipt.scope),
+        "superseded": _replaced_by_then(memory, known_at=known_at, as_of=as_of),
+        "filtered": _is_filtered(memory, asked, known_at=known_at, as_of=as_of),
     }
     return next((reason for reason, holds in checks.items() if holds), "not_retrieved")
 
 
-def _replaced_by_then(memory: Memory, *, at: datetime, as_of: datetime) -> bool:
+def _replaced_by_then(memory: Memory, *, known_at: datetime, as_of: datetime) -> bool:
     learnt, since = memory.superseded_at, memory.superseded_from
-    return (learnt is None or learnt <= at) and (since is None or since <= as_of)
+    if memory.superseded_by is None:
+        return False
+    return (learnt is None or learnt <= known_at) and (since is None or since <= as_of)
 
 
-def _is_filtered(memory: Memory, request: Mapping[str, Any], *, as_of: datetime) -> bool:
+def _is_filtered(memory: Memory, request: Mapping[str, Any], *, known_at: datetime, as_of: datetime) -> bool:
     """Tell whether the request's own narrowing, or its moments, left the memory out."""
-    known_at = datetime.fromisoformat(request["known_at"])
     ended = memory.valid_to is not None and memory.valid_to <= as_of
     named = request["entities"]
     return (
-        (request["project"] is not None and memory.project not in ("", request["project"]))
-        or bool(request["layers"] and memory.layer not in request["layers"])
+        bool(request["layers"] and memory.layer not in request["layers"])
         or memory.true_since > as_of
         or ended
         or memory.recorded_at > known_at

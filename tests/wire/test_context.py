@@ -230,6 +230,13 @@ class TestFormats:
         assert more.status_code == 200
         assert more.content != response.content
 
+    def test_markdown_tells_beside_the_text_what_an_envelope_tells_of_itself(self, api):
+        fill(api, "Oak is hard")
+        response = ask(api, "oak", format="markdown", session_id="chat", pin=True)
+        assert response["Cortex-Delta-Cursor"] == "1"
+        assert api.get(f"receipts/{response['Cortex-Receipt']}").status_code == 200
+        assert api.get(f"pins/{response['Cortex-Pin']}").content == response.content
+
     def test_all_formats_hold_the_same_memories_under_a_roomy_budget(self, api):
         made = fill(api, "Oak is hard", "Oak is brown", "Oak is dear")
         assert set(refs(pack(api, "oak", model="claude"))) == set(made)
