@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Q
 
 from contextpack.core.ranking import absolute_relevances, fuse
-from contextpack.core.strength import COSINE_BASELINE, COSINE_FLOOR, is_relevant, match_strength
+from contextpack.core.strength import COSINE_FLOOR, is_relevant, match_strength
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
 from memories.access import Caller
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
@@ -173,11 +173,9 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
 def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Found:
     vault, allowed = caller.vault, universe.keys()
     lexical = fulltext.lookup(task, vault_id=vault.pk, language=vault.language, allowed=allowed, limit=limit)
-    semantic = vectors.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
+    semantic = vectors.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit, least_lift=COSINE_FLOOR)
     about = naming.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
-    baseline = min(semantic.median, COSINE_BASELINE)
-    lifts = [(hit.memory_id, hit.similarity - baseline) for hit in semantic.hits]
-    close = [(pk, lift) for pk, lift in lifts if lift > COSINE_FLOOR]
+    close = [(hit.memory_id, hit.similarity - semantic.baseline) for hit in semantic.hits]
     ids = {
         "fts": [hit.memory_id for hit in lexical],
         "vector": [pk for pk, _ in close],

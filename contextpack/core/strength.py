@@ -6,7 +6,6 @@ Ranks say which of two memories answers better; a strength says whether either a
 from typing import Final
 
 # Cosines above the vault's median for the same task; below the first they are noise, at the second a close match.
-COSINE_BASELINE: Final = 0.15  # no median counts for more: in a vault of three, the median is a good match
 COSINE_FLOOR: Final = 0.10
 COSINE_CEILING: Final = 0.60
 COVERAGE_WEIGHT: Final = 0.9
