@@ -126,6 +126,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_THROTTLE_CLASSES": ["memories.access.TokenThrottle"],
     "DEFAULT_PARSER_CLASSES": ["cortex.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["cortex.api.rendering.CompactJSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "cortex.api.negotiation.AnyAccept",
     "DEFAULT_SCHEMA_CLASS": "cortex.api.schema.ContractSchema",
     "EXCEPTION_HANDLER": "cortex.api.problems.as_problem",
     "URL_FORMAT_OVERRIDE": None,

@@ -127,7 +127,7 @@ def _note_use(token: AccessToken, now: datetime) -> None:
 class HasScope(BasePermission):
     """A view says `scopes = {"GET": Scope.READ, …}`; a method without one needs `vault:admin`.
 
-    None stands for any token: such a view asks for scopes itself.
+    None stands for any token: such a view asks for scopes itself. HEAD needs what GET needs.
     """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
@@ -135,7 +135,8 @@ class HasScope(BasePermission):
         if not isinstance(caller, Caller):
             return False
         scopes: Mapping[str, Scope | None] = getattr(view, "scopes", {})
-        needed = scopes.get(request.method or "", Scope.ADMIN)
+        method = "GET" if request.method == "HEAD" else request.method or ""
+        needed = scopes.get(method, Scope.ADMIN)
         if needed is not None:
             caller.require(needed)
         return True
