@@ -4,7 +4,7 @@ Filters come first: every channel searches only what the request may serve, so n
 that would be dropped afterwards. A superseded memory that matches lends its match to the head of its chain.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -92,7 +92,7 @@ class Row(NamedTuple):
 
 def newest_first(rows: MemoryQuerySet) -> list[Row]:
     """Read what may be answered; one statement."""
-    found = rows.order_by("-captured_at", "-pk").values_list("pk", "ref", "layer", "kind")
+    found = rows.order_by("-captured_at", "ref").values_list("pk", "ref", "layer", "kind")
     return [Row._make(row) for row in found]
 
 
@@ -136,9 +136,9 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What the channels answered: each one's refs, best first, and the evidence for every ref."""
+    """What the channels answered: each one's scores by ref, and the evidence for every ref."""
 
-    channels: Mapping[str, Sequence[str]]
+    channels: Mapping[str, Mapping[str, float]]
     evidence: Mapping[str, _Evidence]
     stated: tuple[str, ...]
 
@@ -152,16 +152,15 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
     """
     found = _search(caller, task, universe=universe, limit=limit or max(1, len(universe)))
     fused = fuse(found.channels)
-    order = sorted(fused, key=lambda ref: (-fused[ref], ref))
-    strengths = {ref: found.evidence[ref].strength for ref in order}
+    strengths = {ref: evidence.strength for ref, evidence in found.evidence.items()}
+    order = sorted(fused, key=lambda ref: (-fused[ref], -strengths[ref], ref))
     relevances = absolute_relevances(order, strengths)
-    members = {name: frozenset(refs) for name, refs in found.channels.items()}
     matches = tuple(
         Match(
             ref=ref,
             relevance=relevances[ref],
             fused_rank=position,
-            retrievers=tuple(name for name in RETRIEVERS if ref in members[name]),
+            retrievers=tuple(name for name in RETRIEVERS if ref in found.channels[name]),
             words=found.evidence[ref].words,
         )
         for position, ref in enumerate(order, start=1)
@@ -176,15 +175,12 @@ def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Fo
     semantic = vectors.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit, least_lift=COSINE_FLOOR)
     about = naming.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
     close = [(hit.memory_id, hit.similarity - semantic.baseline) for hit in semantic.hits]
-    ids = {
-        "fts": [hit.memory_id for hit in lexical],
-        "vector": [pk for pk, _ in close],
-        "entity": list(about),
-    }
     channels = {
-        name: tuple(dict.fromkeys(ref for pk in pks for ref in universe[pk])) for name, pks in ids.items()
+        "fts": _by_ref(((hit.memory_id, hit.score) for hit in lexical), universe),
+        "vector": _by_ref(close, universe),
+        "entity": _by_ref(about.items(), universe),
     }
-    evidence = {ref: _Evidence() for refs in channels.values() for ref in refs}
+    evidence = {ref: _Evidence() for scores in channels.values() for ref in scores}
     for hit in lexical:
         for ref in universe[hit.memory_id]:
             evidence[ref].add_words(hit.coverage, hit.matched)
@@ -192,6 +188,15 @@ def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Fo
         for ref in universe[pk]:
             evidence[ref].cosine_lift = max(evidence[ref].cosine_lift, lift)
     return _Found(channels=channels, evidence=evidence, stated=semantic.stated)
+
+
+def _by_ref(scored: Iterable[tuple[int, float]], universe: Universe) -> dict[str, float]:
+    """Credit each row's score to the refs that it counts for; the better of two stands."""
+    scores: dict[str, float] = {}
+    for pk, score in scored:
+        for ref in universe[pk]:
+            scores[ref] = max(score, scores.get(ref, score))
+    return scores
 
 
 # -- Candidates ----------------------------------------------------------------------------------

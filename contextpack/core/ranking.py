@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -23,25 +23,35 @@ _SECONDS_PER_DAY: Final = 86_400.0
 
 
 def fuse(
-    channels: Mapping[str, Sequence[str]],
+    channels: Mapping[str, Mapping[str, float]],
     k: int = RRF_K,
     *,
     weights: Mapping[str, float] = CHANNEL_WEIGHTS,
 ) -> dict[str, float]:
-    """Fuse ranked lists by their weighted reciprocal ranks.
+    """Fuse channels by the weighted reciprocals of their ranks.
 
     Args:
-        channels: retriever → refs, best first; a ref counts once per channel, at its best place.
+        channels: retriever → ref → that channel's own score; equal scores share a place, so that no order among
+            equals comes from how rows happen to be stored.
         k: how little the first places stand out.
         weights: retriever → how much its places count; 1 where none is given.
-    Returns: ref → score, best first; equal scores go to the smaller ref.
+    Returns: ref → score, in no particular order.
     """
     scores: defaultdict[str, float] = defaultdict(float)
-    for channel, refs in channels.items():
+    for channel, raw in channels.items():
         weight = weights.get(channel, 1.0)
-        for rank, ref in enumerate(dict.fromkeys(refs), start=1):
-            scores[ref] += weight / (k + rank)
-    return dict(sorted(scores.items(), key=lambda entry: (-entry[1], entry[0])))
+        for ref, place in _places(raw):
+            scores[ref] += weight / (k + place)
+    return dict(scores)
+
+
+def _places(raw: Mapping[str, float]) -> Iterator[tuple[str, int]]:
+    """Yield each ref with its place from 1; of equals each has the place of the first."""
+    place, last = 0, math.inf
+    for position, (ref, score) in enumerate(sorted(raw.items(), key=lambda entry: -entry[1]), start=1):
+        if score != last:
+            place, last = position, score
+        yield ref, place
 
 
 def absolute_relevances(order: Sequence[str], strength: Mapping[str, float]) -> dict[str, float]:

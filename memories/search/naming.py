@@ -16,18 +16,18 @@ _WORD: Final = re.compile(r"[\w@][\w.&'’-]*", re.UNICODE)
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 
 
-def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) -> tuple[int, ...]:
+def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) -> dict[int, int]:
     """Find memories that mention what the task names, by name or alias, whole and without regard to case.
 
     Args:
         allowed: the memories that may be answered; they are chosen before the limit.
-    Returns: memory ids, those that mention most of the named first, ties by id; one statement, or none
+    Returns: memory id → how many of the named it mentions, most first, ties by id; one statement, or none
         where the task has no word. A name that a large part of the memories mention tells none apart and is
         left out.
     """
     keys = named_in(task)
     if not keys:
-        return ()
+        return {}
     rows = Mention.objects.filter(
         vault_id=vault_id,
         entity__vault_id=vault_id,
@@ -40,7 +40,7 @@ def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) ->
             mentions.setdefault(entity_id, set()).add(memory_id)
     broad = max(BROAD_FROM, BROAD_SHARE * len(allowed))
     named = Counter(pk for pks in mentions.values() if len(pks) <= broad for pk in pks)
-    return tuple(sorted(named, key=lambda pk: (-named[pk], pk))[:limit])
+    return dict(sorted(named.items(), key=lambda entry: (-entry[1], entry[0]))[:limit])
 
 
 def named_in(task: str) -> frozenset[str]:
