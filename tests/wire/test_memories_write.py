@@ -436,7 +436,7 @@ def test_nobody_writes_without_a_token():
 def test_writing_takes_a_fixed_number_of_statements(django_assert_max_num_queries):
     api = api_of()
     api.remember("Ana leads team red")
-    with django_assert_max_num_queries(45):
+    with django_assert_max_num_queries(24):
         api.remember("Bo leads team blue in Lisbon with Cy, Dee and Eve")
 
 
