@@ -31,15 +31,17 @@ SECRET = "Zebulon keeps the blue ledger under the stairs"
 ABSENT = {"fts": 0, "vectors": 0, "database": 0}
 
 
-def places_of(needle):
+def places_of(needle, *, in_index_pages=False):
     """Every table and column of the database that holds a text, in whatever form.
 
-    The text index's own pages are the engine's: it unlinks terms at once and overwrites them when it merges.
+    Args:
+        in_index_pages: also in the pages of SQLite's text index, which unlinks a term at once and drops it when it
+            merges: a sweep makes it.
     """
     found = []
     with connection.cursor() as cursor:
         names = connection.introspection.table_names(cursor)
-        for table in (name for name in names if not name.startswith("memories_fulltext")):
+        for table in (name for name in names if in_index_pages or not name.startswith("memories_fulltext")):
             cursor.execute(f'SELECT * FROM "{table}"')
             names = [column[0] for column in cursor.description]
             for row in cursor.fetchall():
@@ -304,6 +306,14 @@ def test_a_sweep_forgets_what_has_expired():
     assert list(Memory.objects.filter(vault=api.vault).values_list("ref", flat=True)) == [kept]
     assert places_of("Zebulon") == []
     assert sweep_vault(api.vault, now=datetime(2030, 1, 2, tzinfo=UTC))["expired memories"] == 0
+
+
+def test_a_sweep_clears_what_was_forgotten_from_the_index_pages():
+    api = api_of()
+    api.delete(f"memories/{api.remember(SECRET)['ref']}")
+    api.remember("Something else")
+    call_command("sweep", stdout=StringIO())
+    assert places_of("zebulon", in_index_pages=True) == []
 
 
 def test_what_has_expired_may_be_remembered_anew_before_the_sweep():
