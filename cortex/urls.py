@@ -3,16 +3,24 @@
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
+from drf_spectacular.renderers import (
+    OpenApiJsonRenderer,
+    OpenApiJsonRenderer2,
+    OpenApiYamlRenderer,
+    OpenApiYamlRenderer2,
+)
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from cortex import health
+
+SCHEMA_FORMS = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/docs", permanent=False)),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
-    path("v1/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("v1/schema", SpectacularAPIView.as_view(renderer_classes=SCHEMA_FORMS), name="schema"),
     path("v1/", include("memories.urls")),
     path("v1/", include("sessions.urls")),
     path("v1/", include("contextpack.urls")),

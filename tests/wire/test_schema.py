@@ -1,0 +1,158 @@
+"""The OpenAPI document and its page: complete, valid, open, and at home under a strict policy (CONTRACT §1)."""
+
+import re
+from contextlib import closing
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.test import Client
+from drf_spectacular.validation import validate_schema
+
+from tests.wire.routes import every_route
+
+pytestmark = pytest.mark.django_db
+
+REFUSALS = {"400", "401", "403", "404", "409", "410", "413", "415", "422", "429", "503"}
+
+
+@pytest.fixture
+def document(client: Client):
+    response = client.get("/v1/schema")
+    assert response.status_code == 200
+    return response.json()
+
+
+def documented(path: str) -> str:
+    """Return a URLconf's path as the document writes it."""
+    return "/v1/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", path)
+
+
+def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+
+
+class TestDocument:
+    def test_it_is_openapi_3_1_and_valid(self, document):
+        assert document["openapi"].startswith("3.1")
+        validate_schema(document)
+
+    def test_it_is_json_unless_yaml_is_asked_for(self, client):
+        assert client.get("/v1/schema")["Content-Type"].startswith("application/json")
+        yaml = client.get("/v1/schema", headers={"Accept": "application/yaml"})
+        assert yaml.content.startswith(b"openapi: 3.1")
+        assert client.get("/v1/schema", headers={"Accept": "text/html"}).status_code == 200
+
+    def test_every_route_is_in_it_with_every_method(self, document):
+        told = {(path, method) for path, method, _ in operations(document)}
+        there = {(documented(path), method.lower()) for method, path in every_route() if path != "schema"}
+        assert told == there
+
+    def test_every_operation_has_a_name_of_its_own(self, document):
+        names = [operation["operationId"] for _, _, operation in operations(document)]
+        assert len(names) == len(set(names))
+
+    def test_every_operation_tells_its_refusals_in_one_form(self, document):
+        for path, method, operation in operations(document):
+            assert operation["responses"].keys() >= REFUSALS, (path, method)
+            for status in REFUSALS:
+                assert "application/problem+json" in operation["responses"][status]["content"]
+
+    def test_every_operation_wants_a_bearer_token(self, document):
+        scheme = document["components"]["securitySchemes"]["bearer"]
+        assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
+        for path, method, operation in operations(document):
+            assert operation["security"] == [{"bearer": []}], (path, method)
+
+    def test_the_context_route_documents_all_its_parameters(self, document):
+        get = document["paths"]["/v1/context"]["get"]
+        assert {parameter["name"] for parameter in get["parameters"]} == {
+            "task", "format", "model", "token_budget", "session_id", "since", "dropped", "delta", "project",
+            "layers", "entities", "as_of", "known_at", "pin", "legend", "cursor",
+        }  # fmt: skip
+
+    def test_the_query_route_documents_every_knob(self, document):
+        get = document["paths"]["/v1/query"]["get"]
+        assert {parameter["name"] for parameter in get["parameters"]} == {
+            "ask", "find", "layers", "entities", "as_of", "known_at", "valid_only", "min_relevance", "min_trust",
+            "budget_tokens", "model", "expand", "k", "project", "cursor",
+        }  # fmt: skip
+
+
+class _Page(HTMLParser):
+    """What a page loads, and what it holds inline."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.inline: list[str] = []
+        self._open = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        self._open = tag
+        self.loads += [address for name in ("src", "href") if (address := named.get(name))]
+        self.inline += [name for name in named if name == "style" or name.startswith("on")]
+
+    def handle_data(self, data: str) -> None:
+        if self._open in {"script", "style"} and data.strip():
+            self.inline.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+
+def body_of(response: Any) -> bytes:
+    return b"".join(response.streaming_content) if response.streaming else bytes(response.content)
+
+
+class TestPage:
+    @pytest.fixture
+    def page(self, client):
+        response = client.get("/docs")
+        assert response.status_code == 200
+        page = _Page()
+        page.feed(response.content.decode())
+        return page
+
+    def test_it_loads_scripts_and_styles_from_here_alone(self, page):
+        assert any(address.endswith(".js") for address in page.loads)
+        assert any(address.endswith(".css") for address in page.loads)
+        assert all(re.match(r"/(?!/)", address) for address in page.loads)
+
+    def test_it_has_nothing_inline(self, page):
+        assert page.inline == []
+
+    def test_everything_that_it_loads_is_there(self, page, client):
+        for address in page.loads:
+            with closing(client.get(address)) as response:
+                assert response.status_code == 200, address
+                kind = response["Content-Type"]
+                assert body_of(response), address
+            assert ("javascript" in kind) == (".js" in address or "script" in address), address
+
+    def test_its_script_asks_for_the_document_of_this_server(self, client):
+        script = client.get("/docs?script=").content.decode()
+        assert "/v1/schema" in script
+        assert "https://" not in script
+        assert "http://" not in script
+
+    def test_its_policy_is_strict(self, client):
+        policy = client.get("/docs")["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+
+
+class TestOpenDoors:
+    @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/v1/schema"])
+    def test_they_want_no_token_and_mind_no_wrong_one(self, client, path):
+        assert client.get(path).status_code == 200
+        assert client.get(path, headers={"Authorization": "Bearer nobody"}).status_code == 200
+
+    def test_the_root_leads_to_the_page(self, client):
+        response = client.get("/")
+        assert (response.status_code, response["Location"]) == (302, "/docs")
