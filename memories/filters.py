@@ -58,7 +58,7 @@ class MemoryFilter(django_filters.FilterSet):
         """Rows that have every word of a text; a text without a word matches none."""
         vault = self.caller.vault
         hits = fulltext.lookup(text, vault_id=vault.pk, language=vault.language, limit=MATCHES_LIMIT)
-        return rows.filter(pk__in=[hit.memory_id for hit in hits if hit.coverage >= 1])
+        return rows.filter(pk__among=[hit.memory_id for hit in hits if hit.coverage >= 1])
 
     def keep_active(self, rows: MemoryQuerySet, _: str, wanted: bool) -> MemoryQuerySet:
         active = Memory.objects.visible_to(self.caller).servable(self.now)

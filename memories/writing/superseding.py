@@ -138,7 +138,8 @@ def _found_successor(caller: Caller, old: Memory, ref: str, *, now: datetime) ->
 def _succeed(caller: Caller, old: Memory, outcome: Outcome, *, reason: str, now: datetime) -> Succession:
     new = outcome.memory
     overrules = overrules_user(old, new.author)
-    ready = new.status == Status.APPROVED and not new.withheld and not overrules
+    trusted = status_deserved(caller) == Status.APPROVED
+    ready = trusted and new.status == Status.APPROVED and not new.withheld and not overrules
     if ready:
         carry_out(old, new, actor=caller.actor, reason=reason, now=now)
     else:

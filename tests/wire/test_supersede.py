@@ -287,6 +287,17 @@ def test_a_successor_that_waits_hides_nothing(settings):
     assert not is_active(reviewer, old)
 
 
+def test_a_writer_whose_writes_wait_only_proposes_an_approved_successor(settings):
+    settings.CORTEX_AUTO_APPROVE = False
+    vault = make_vault()
+    reviewer, writer = api_of(vault), api_of(vault, scopes=[Scope.READ, Scope.WRITE])
+    old, new = reviewer.remember("We use A")["ref"], reviewer.remember("B is what we use")["ref"]
+    assert supersede(writer, old, replacement=new).json()["proposes_superseding"] == [old]
+    assert is_active(reviewer, old)
+    reviewer.post(f"memories/{new}/approve")
+    assert not is_active(reviewer, old)
+
+
 def test_a_hostile_successor_hides_nothing_until_it_is_reviewed():
     api = api_of()
     old = api.remember("Tests run on every commit")["ref"]
