@@ -18,9 +18,10 @@ from memories.access import Caller
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
 from memories.core.supersession import active_head
 from memories.core.text import content_terms, unpack_hashes
-from memories.models import Conflict, Memory, Mention, Source
+from memories.models import Memory
 from memories.querysets import MemoryQuerySet
 from memories.search import fulltext, naming, vectors
+from memories.search.beside import Beside, stand_beside
 
 CHANNEL_LIMIT: Final = 1_000
 POOL_LIMIT: Final = 200
@@ -271,58 +272,21 @@ def load_candidates(
     Args:
         matches: how matched memories answer the task.
         standing: the layers of those that need no match.
-    Returns: one candidate for each ref, the matched ones first and in their order; four statements.
+    Returns: one candidate for each ref, the matched ones first and in their order; two statements.
     """
     refs = list(dict.fromkeys((*matches, *standing)))
-    rows = {
-        row[1]: row
-        for row in Memory.objects.visible_to(caller).filter(ref__among=refs).values_list(*_ROW_FIELDS)
-    }
-    pks = [row[0] for row in rows.values()]
-    about = _About(
-        sources=_grouped(Source.objects, "url", caller.vault.pk, pks),
-        entities=_grouped(Mention.objects, "entity__name", caller.vault.pk, pks),
-        conflicts=_conflicts(caller.vault.pk, {row[0]: ref for ref, row in rows.items()}),
-    )
+    found = Memory.objects.visible_to(caller).filter(ref__among=refs).values_list(*_ROW_FIELDS)
+    rows = {row[1]: row for row in found}
+    beside = stand_beside(caller.vault.pk, [row[0] for row in rows.values()])
     return [
-        _candidate(rows[ref], about, match=matches.get(ref), standing=standing.get(ref))
+        _candidate(rows[ref], beside, match=matches.get(ref), standing=standing.get(ref))
         for ref in refs
         if ref in rows
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _About:
-    """What the tables beside the memories say, by the memories' keys."""
-
-    sources: Mapping[int, tuple[str, ...]]
-    entities: Mapping[int, tuple[str, ...]]
-    conflicts: Mapping[int, frozenset[str]]
-
-
-def _grouped(manager: Any, field: str, vault_id: str, pks: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    grouped: dict[int, list[str]] = {}
-    rows = manager.filter(vault_id=vault_id, memory_id__among=pks).order_by("pk")
-    for memory_id, value in rows.values_list("memory_id", field):
-        grouped.setdefault(memory_id, []).append(value)
-    return {memory_id: tuple(sorted(values)) for memory_id, values in grouped.items()}
-
-
-def _conflicts(vault_id: str, refs: Mapping[int, str]) -> dict[int, frozenset[str]]:
-    """Return for each key the refs that it openly contradicts, as far as these are among the given ones."""
-    rows = Conflict.objects.filter(vault_id=vault_id, resolved_at__isnull=True).filter(
-        Q(left_id__among=refs.keys()) | Q(right_id__among=refs.keys())
-    )
-    sides: dict[int, set[str]] = {}
-    for left, right in rows.values_list("left_id", "right_id"):
-        if left in refs and right in refs:
-            sides.setdefault(left, set()).add(refs[right])
-            sides.setdefault(right, set()).add(refs[left])
-    return {pk: frozenset(others) for pk, others in sides.items()}
-
-
 def _candidate(
-    row: tuple[Any, ...], about: _About, *, match: Match | None, standing: PackLayer | None
+    row: tuple[Any, ...], beside: Beside, *, match: Match | None, standing: PackLayer | None
 ) -> Candidate:
     (pk, ref, content, summary, kind, layer, occurred_at, captured_at, confidence, author,
      occurrences, thread, position, speaker, hashes) = row  # fmt: skip
@@ -344,9 +308,9 @@ def _candidate(
         position=position,
         speaker=speaker,
         term_ids=unpack_hashes(bytes(hashes)),
-        source_urls=about.sources.get(pk, ()),
-        entities=about.entities.get(pk, ()),
-        conflicts_with=about.conflicts.get(pk, frozenset()),
+        source_urls=beside.sources.get(pk, ()),
+        entities=beside.entities.get(pk, ()),
+        conflicts_with=beside.conflicts.get(pk, frozenset()),
         protected=own is PackLayer.CONSTRAINTS,
         **_provenance(match, standing),
     )
