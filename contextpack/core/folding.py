@@ -239,7 +239,9 @@ def _rarest(term_ids: frozenset[int], order: Mapping[int, int]) -> list[int]:
 
 
 def _is_similar(one: frozenset[int], other: frozenset[int]) -> bool:
-    fewer, more = sorted((len(one), len(other)))
+    fewer, more = len(one), len(other)
+    if fewer > more:
+        fewer, more = more, fewer
     threshold = _SHORT_TEXT_SIMILARITY if fewer < _SHORT_TEXT_TERMS else FOLD_SIMILARITY
     if fewer < threshold * more:
         return False
