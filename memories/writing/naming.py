@@ -34,7 +34,7 @@ def link_entities(vault_id: str, names: Mapping[int, Sequence[str]], *, now: dat
 def _entities_named(vault_id: str, by_key: Mapping[str, str], *, now: datetime) -> dict[str, int]:
     """Return key → entity id for every name."""
     known = entities_of_keys(vault_id, by_key)
-    missing = [key for key in by_key if key not in known]
+    missing = sorted(key for key in by_key if key not in known)
     if not missing:
         return known
     made = {key: Entity(vault_id=vault_id, name=by_key[key], created_at=now) for key in missing}

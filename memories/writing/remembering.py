@@ -4,6 +4,7 @@ The same normalised content in one vault and project is one memory: a claim made
 its sources, however many calls make it at the same moment.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -131,37 +132,54 @@ class _Batch:
         return self.caller.vault.pk
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Placed:
+    """A claim and the memory that it became, or was already."""
+
+    claim: Prepared
+    memory: Memory
+    created: bool
+
+
+class _LostTwin(Exception):
+    """A memory that a claim repeats was forgotten or superseded by somebody else just now."""
+
+
 def _store(batch: _Batch) -> list[Outcome]:
-    """Write the batch; where a parallel write made the same memory first, look again."""
+    """Write the batch; where a parallel write came first, look again."""
     if not batch.claims:
         return []
     for _ in range(ATTEMPTS):
         try:
             with transaction.atomic():
-                return _write(batch)
-        except IntegrityError:
-            batch.fresh, batch.known = {}, {}
+                placed = _write(batch)
+        except (IntegrityError, _LostTwin):
+            continue
+        return [Outcome(memory=each.memory, created=each.created) for each in placed]
     raise StateConflict("others keep writing the same memory; try again")
 
 
-def _write(batch: _Batch) -> list[Outcome]:
-    batch.known = _living_twins(batch)
-    outcomes, gains = [], dict[int, dict[str, Any]]()
-    for claim in batch.claims:
-        memory = batch.fresh.get(claim.identity) or batch.known.get(claim.identity)
-        if memory is None:
-            batch.fresh[claim.identity] = claim.as_row(batch.vault_id, now=batch.now)
-            outcomes.append(Outcome(memory=batch.fresh[claim.identity], created=True))
-        else:
-            gains.setdefault(memory.pk, {}).update(_make_again(memory, claim))
-            outcomes.append(Outcome(memory=memory, created=False))
+def _write(batch: _Batch) -> list[_Placed]:
+    batch.fresh, batch.known = {}, _living_twins(batch)
+    gains: dict[int, dict[str, Any]] = {}
+    placed = [_place(batch, claim, gains) for claim in batch.claims]
     rows = list(batch.fresh.values())
-    Memory.objects.bulk_create(rows)
-    _count_again(batch, gains, outcomes)
-    _tie(batch, outcomes)
+    # In an order that all writers share, so that two batches wait for each other instead of deadlocking.
+    Memory.objects.bulk_create(sorted(rows, key=lambda row: (row.project, row.content_hash)))
+    _count_again(batch, placed, gains)
+    _tie(batch, placed)
     index_memories(batch.caller.vault, [(row.pk, row.content) for row in rows])
     note_contradictions(batch.caller, rows, besides=batch.replacing, now=batch.now)
-    return outcomes
+    return placed
+
+
+def _place(batch: _Batch, claim: Prepared, gains: dict[int, dict[str, Any]]) -> _Placed:
+    memory = batch.fresh.get(claim.identity) or batch.known.get(claim.identity)
+    if memory is not None:
+        gains.setdefault(memory.pk, {}).update(_make_again(memory, claim))
+        return _Placed(claim=claim, memory=memory, created=False)
+    batch.fresh[claim.identity] = claim.as_row(batch.vault_id, now=batch.now)
+    return _Placed(claim=claim, memory=batch.fresh[claim.identity], created=True)
 
 
 def _living_twins(batch: _Batch) -> dict[tuple[str, str], Memory]:
@@ -210,31 +228,25 @@ def _is_lifted(memory: Memory, claim: Prepared) -> bool:
     return memory.status == Status.PENDING and Flag.CONTRADICTS_USER not in memory.flags
 
 
-def _count_again(batch: _Batch, gains: Mapping[int, Mapping[str, Any]], outcomes: Sequence[Outcome]) -> None:
-    fresh = {memory.pk for memory in batch.fresh.values()}
-    times: dict[int, int] = {}
-    for outcome in outcomes:
-        if outcome.memory.pk not in fresh:
-            times[outcome.memory.pk] = times.get(outcome.memory.pk, 0) + 1
-    for pk, count in times.items():
-        rows = Memory.objects.in_vault(batch.vault_id).filter(pk=pk)
-        rows.update(occurrences=F("occurrences") + count, **gains[pk])
+def _count_again(batch: _Batch, placed: Sequence[_Placed], gains: Mapping[int, Mapping[str, Any]]) -> None:
+    known = {memory.pk for memory in batch.known.values()}
+    times = Counter(each.memory.pk for each in placed if each.memory.pk in known)
+    for pk, count in sorted(times.items()):
+        rows = Memory.objects.in_vault(batch.vault_id).unsuperseded().filter(pk=pk)
+        if not rows.update(occurrences=F("occurrences") + count, **gains[pk]):
+            raise _LostTwin
 
 
-def _tie(batch: _Batch, outcomes: Sequence[Outcome]) -> None:
+def _tie(batch: _Batch, placed: Sequence[_Placed]) -> None:
     """Write the sources of all, and the mentions of what is new."""
-    pairs = list(zip((outcome.memory for outcome in outcomes), batch.claims, strict=True))
-    repeated = {outcome.memory.pk for outcome in outcomes if not outcome.created}
-    silent = [memory for memory, claim in pairs if memory.pk in repeated and not claim.given.sources]
     fresh = {memory.pk for memory in batch.fresh.values()}
+    silent = [each.memory for each in placed if not each.claim.given.sources]
     uncited = without_sources(batch.vault_id, [memory for memory in silent if memory.pk not in fresh])
-    citing = []
-    for (memory, claim), outcome in zip(pairs, outcomes, strict=True):
-        if outcome.created or claim.given.sources or memory.pk in uncited:
-            citing.append((memory, claim))
-            uncited.discard(memory.pk)
+    citing = [
+        (each.memory, each.claim)
+        for each in placed
+        if each.created or each.claim.given.sources or each.memory.pk in uncited
+    ]
     cite(batch.vault_id, citing, captures=batch.captures, now=batch.now)
-    names = {
-        memory.pk: claim.entities for (memory, claim), o in zip(pairs, outcomes, strict=True) if o.created
-    }
+    names = {each.memory.pk: each.claim.entities for each in placed if each.created}
     link_entities(batch.vault_id, names, now=batch.now)

@@ -3,6 +3,7 @@
 import json
 import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 import time_machine
@@ -150,3 +151,24 @@ class TestRaces:
         statuses = sorted(response.status_code for response in responses)
         assert statuses == [201] + [409] * 7
         assert Memory.objects.filter(vault=vault).count() == 2
+
+    def test_a_copy_of_what_is_being_forgotten_is_stored(self):
+        vault = make_vault()
+        api = api_of(vault)
+        secret = api.headers["Authorization"][7:]
+
+        def forget_or_repeat(ref, number):
+            one = Api(secret)
+            return (
+                one.delete(f"memories/{ref}")
+                if number == 0
+                else one.post("memories", {"content": "It is so"})
+            )
+
+        for _ in range(5):
+            ref = api.remember("It is so")["ref"]
+            gone, told = in_parallel(2, partial(forget_or_repeat, ref))
+            assert gone.status_code == 200
+            assert told.status_code in {200, 201}
+            assert Memory.objects.filter(vault=vault).count() == (1 if told.json()["ref"] != ref else 0)
+            api.delete(f"memories/{told.json()['ref']}")
