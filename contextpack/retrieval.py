@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Q
 
 from contextpack.core.ranking import absolute_relevances, fuse
-from contextpack.core.strength import COSINE_FLOOR, is_relevant, match_strength
+from contextpack.core.strength import COSINE_FLOOR, is_noise, is_relevant, match_strength
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
 from memories.access import Caller
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
@@ -125,6 +125,7 @@ class _Evidence:
     coverage: float = 0.0
     cosine_lift: float = 0.0
     words: tuple[str, ...] = ()
+    named: bool = False
 
     def add_words(self, coverage: float, words: tuple[str, ...]) -> None:
         if coverage > self.coverage or not self.words:
@@ -132,7 +133,7 @@ class _Evidence:
 
     @property
     def strength(self) -> float:
-        return match_strength(coverage=self.coverage, cosine_lift=self.cosine_lift)
+        return match_strength(coverage=self.coverage, cosine_lift=self.cosine_lift, named=self.named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,8 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
     found = _search(caller, task, universe=universe, limit=limit or max(1, len(universe)))
     fused = fuse(found.channels)
     strengths = {ref: evidence.strength for ref, evidence in found.evidence.items()}
-    order = sorted(fused, key=lambda ref: (-fused[ref], -strengths[ref], ref))
+    heard = (ref for ref in fused if not is_noise(strengths[ref]))
+    order = sorted(heard, key=lambda ref: (-fused[ref], -strengths[ref], ref))
     relevances = absolute_relevances(order, strengths)
     matches = tuple(
         Match(
@@ -188,6 +190,8 @@ def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Fo
     for pk, lift in close:
         for ref in universe[pk]:
             evidence[ref].cosine_lift = max(evidence[ref].cosine_lift, lift)
+    for ref in channels["entity"]:
+        evidence[ref].named = True
     return _Found(channels=channels, evidence=evidence, stated=semantic.stated)
 
 

@@ -10,20 +10,31 @@ COSINE_FLOOR: Final = 0.10
 COSINE_CEILING: Final = 0.60
 COVERAGE_WEIGHT: Final = 0.9
 COSINE_WEIGHT: Final = 0.4
+NAMED_STRENGTH: Final = 0.15  # of a memory about what the task names, whatever words it uses
 RELEVANT_FROM: Final = 0.22
+# A weaker match is one frequent word or a chance likeness. Measured on long conversations: without them a pool has
+# 82 candidates instead of 197 and the same evidence in its first 2,000 tokens.
+NOISE_BELOW: Final = 0.05
 
 
-def match_strength(*, coverage: float, cosine_lift: float) -> float:
+def match_strength(*, coverage: float, cosine_lift: float, named: bool = False) -> float:
     """Blend what the words and the meaning say; either alone may carry a match.
 
     Args:
         coverage: share of the task's weighted content terms that the memory has, 0..1.
         cosine_lift: similarity of the vectors less the median similarity of the vault to this task.
+        named: whether the memory is about somebody or something that the task names.
     Returns: 0..1.
     """
     span = COSINE_CEILING - COSINE_FLOOR
     closeness = min(1.0, max(0.0, (cosine_lift - COSINE_FLOOR) / span))
-    return 1.0 - (1.0 - COVERAGE_WEIGHT * coverage) * (1.0 - COSINE_WEIGHT * closeness)
+    strength = 1.0 - (1.0 - COVERAGE_WEIGHT * coverage) * (1.0 - COSINE_WEIGHT * closeness)
+    return max(strength, NAMED_STRENGTH) if named else strength
+
+
+def is_noise(strength: float) -> bool:
+    """Tell whether a match of this strength says nothing."""
+    return strength < NOISE_BELOW
 
 
 def is_relevant(strength: float) -> bool:
