@@ -4,7 +4,8 @@ The order in which increments are bought (a claim's first rung, later a fuller o
 and a pack is a strict prefix of it. Hence the law of nested packs: for b ≤ b′, every item of the pack at b is in
 the pack at b′, at the same or a fuller rung. What makes a prefix a good pack as well:
 
-- Best density first: adjusted utility per token, where likeness to what was bought before lowers utility (MMR).
+- Best density first: adjusted utility per token. Likeness to what was bought before lowers utility (MMR), and so
+  does having little to do with the task.
 - The floor comes first: hard rules that every pack carries, one at once, the others in turn with the best claims.
 - No increment is large next to what was bought before it: a larger one waits, or its claim comes at a thinner rung.
   So no memory starves the rest, and little of any budget is left unused.
@@ -22,7 +23,7 @@ from typing import Final
 from contextpack.core.folding import Claim
 from contextpack.core.ladder import Step, rungs
 from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Tariff
-from contextpack.core.ranking import utility
+from contextpack.core.ranking import pertinence, utility
 from contextpack.core.types import Item, ModelProfile, PackLayer
 
 MMR_PENALTY: Final = 0.35
@@ -100,6 +101,7 @@ class _Offer:
     claim: Claim
     ref: str
     utility: float
+    pertinence: float
     steps: tuple[Step, ...]
     terms: int  # how many the text has
     mask: int  # which of the terms that it shares with others it has, one bit each
@@ -115,7 +117,7 @@ class _Offer:
 
     @property
     def adjusted_utility(self) -> float:
-        return self.utility * (1.0 - MMR_PENALTY * self.likeness)
+        return self.utility * self.pertinence * (1.0 - MMR_PENALTY * self.likeness)
 
     @property
     def density(self) -> float:
@@ -164,6 +166,7 @@ def _offers(
             claim=claim,
             ref=claim.ref,
             utility=utility(candidate, profile=profile, now=now, prior=priors[candidate.layer]),
+            pertinence=pertinence(candidate),
             steps=rungs(candidate),
             terms=len(candidate.term_ids),
             mask=sum(map(bits.__getitem__, candidate.term_ids & bits.keys())),

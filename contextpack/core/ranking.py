@@ -17,6 +17,7 @@ CHANNEL_WEIGHTS: Final[Mapping[str, float]] = {"fts": 1.0, "vector": 0.3, "entit
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
 RELEVANCE_DIGITS: Final = 4
 RANK_HALVING: Final = 10  # at this fused rank a match's standing is half of the first one's
+UNMATCHED_PERTINENCE: Final = 0.3  # what is left of an idle memory's utility when it competes for tokens
 _SECONDS_PER_DAY: Final = 86_400.0
 
 # -- Ranks and strengths -------------------------------------------------------------------------
@@ -181,3 +182,12 @@ def valued_relevance(candidate: Candidate) -> float:
     if rank is None:
         return strength
     return (strength + (RANK_HALVING + 1) / (RANK_HALVING + rank)) / 2
+
+
+def pertinence(candidate: Candidate) -> float:
+    """Return the factor by which a candidate's utility counts when it competes for tokens, 0.3 to 1.
+
+    Being fresh and well trusted is of use to the task only as far as a memory has to do with it: without this,
+    a dozen short new lines crowd out one long answer.
+    """
+    return UNMATCHED_PERTINENCE + (1.0 - UNMATCHED_PERTINENCE) * valued_relevance(candidate)
