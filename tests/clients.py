@@ -15,8 +15,13 @@ class Api:
 
     def __init__(self, secret: str | None, vault: Vault | None = None) -> None:
         self.client = Client(raise_request_exception=True)
-        self.vault = vault
+        self._vault = vault
         self.headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+
+    @property
+    def vault(self) -> Vault:
+        assert self._vault is not None, "this client was given no vault"
+        return self._vault
 
     def call(
         self, method: str, path: str, body: Any = None, *, raw: bytes | None = None, **headers: str
@@ -29,10 +34,10 @@ class Api:
         )
 
     def get(self, path: str, **headers: str) -> Any:
-        return self.call("GET", path, **headers)
+        return self.call("GET", path, raw=None, **headers)
 
     def post(self, path: str, body: Any = None, **headers: str) -> Any:
-        return self.call("POST", path, body, **headers)
+        return self.call("POST", path, body, raw=None, **headers)
 
     def patch(self, path: str, body: Any) -> Any:
         return self.call("PATCH", path, body)

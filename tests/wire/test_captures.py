@@ -1,6 +1,7 @@
 """POST /v1/captures: raw text becomes evidence and memories; our own output coming back does not."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_a_text_without_a_word_is_kept_as_one_memory(text):
 
 # -- Our own output ------------------------------------------------------------------------------
 
-ENVELOPE = {
+ENVELOPE: dict[str, Any] = {
     "smp": "1",
     "legend": {"rules": []},
     "model": "claude",

@@ -1,5 +1,7 @@
 """GET and PATCH /v1/memories/{ref}: one memory whole, and its metadata changed."""
 
+from typing import Any
+
 import pytest
 
 from memories.models import Memory, Scope
@@ -55,7 +57,8 @@ def test_a_project_out_of_sight_is_not_here():
     vault = make_vault()
     ref = api_of(vault).remember("It is so", project="bo")["ref"]
     narrow = api_of(vault, projects=["ana"])
-    for method, body in (("GET", None), ("PATCH", {"tags": []}), ("DELETE", None)):
+    calls: list[tuple[str, Any]] = [("GET", None), ("PATCH", {"tags": []}), ("DELETE", None)]
+    for method, body in calls:
         assert narrow.call(method, f"memories/{ref}", body).status_code == 404
 
 

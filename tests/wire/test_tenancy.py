@@ -1,6 +1,7 @@
 """Alice owns, charlie must not see: every route against another vault's refs, and every scope."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 READ, WRITE, REVIEW, ADMIN = Scope.READ, Scope.WRITE, Scope.REVIEW, Scope.ADMIN
 
-ROUTES = [
+ROUTES: list[tuple[str, str, Any, Scope]] = [
     ("GET", "memories", None, READ),
     ("POST", "memories", {"content": "New"}, WRITE),
     ("POST", "memories/bulk", {"memories": []}, WRITE),
@@ -127,7 +128,8 @@ def test_a_narrow_token_neither_exports_nor_imports_the_whole(alice):
 def test_a_vault_named_in_a_body_or_a_header_changes_nothing(alice):
     charlie = api_of()
     for name in ("vault", "vault_id", "owner", "user_id", "tenant"):
-        for value in (alice.vault.pk, alice.vault.slug, "", None, "*", []):
+        odd: list[Any] = [alice.vault.pk, alice.vault.slug, "", None, "*", []]
+        for value in odd:
             assert charlie.post("memories", {"content": "x", name: value}).status_code == 422
     response = charlie.get("memories", X_Cortex_Vault=alice.vault.slug)
     assert response.json()["results"] == []

@@ -66,7 +66,7 @@ def full():
 def test_the_counts_come_first_and_are_right(full):
     header, *lines = rows(export(full))
     assert header["cortex_export"] == 1
-    counted = {}
+    counted: dict[str, int] = {}
     for line in lines:
         counted[line["class"]] = counted.get(line["class"], 0) + 1
     plurals = {"entity": "entities", "memory": "memories"}
