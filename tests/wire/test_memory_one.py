@@ -46,7 +46,7 @@ def test_what_is_not_here_is_one_answer_whatever_the_reason(method):
     foreign = stranger.remember("Theirs")["ref"]
     forgotten = api.remember("Gone")["ref"]
     api.delete(f"memories/{forgotten}")
-    body = {"tags": []} if method == "PATCH" else None
+    body: dict[str, Any] | None = {"tags": []} if method == "PATCH" else None
     answers = [api.call(method, f"memories/{ref}", body) for ref in [*NOWHERE, foreign, forgotten]]
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
