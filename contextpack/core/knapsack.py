@@ -123,6 +123,11 @@ class _Offer:
     def density(self) -> float:
         return self.adjusted_utility * self.rate
 
+    @property
+    def unlike_density(self) -> float:
+        """The density were it like nothing; what was never compared is only comparable so."""
+        return self.utility * self.pertinence * self.rate
+
     def aim(self) -> bool:
         """Offer the rung that adds most per token; False where there is no fuller one."""
         first, count = self.bought + 1, len(self.steps)
@@ -229,7 +234,7 @@ class _Market:
         """
         left = sorted(
             (offer for offer in self._offers if offer.ref not in items),
-            key=lambda offer: (-offer.density, offer.ref),
+            key=lambda offer: (-offer.unlike_density, offer.ref),
         )
         missed = []
         for offer in left:
@@ -239,7 +244,7 @@ class _Market:
                 Missed(
                     claim=offer.claim,
                     utility=round(offer.utility, SCORE_DIGITS),
-                    density=round(offer.density, SCORE_DIGITS),
+                    density=round(offer.unlike_density, SCORE_DIGITS),
                     tokens=tokens,
                     short_by=max(1, shortage),
                 )
