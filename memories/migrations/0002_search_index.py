@@ -60,7 +60,7 @@ def _run(schema_editor: BaseDatabaseSchemaEditor, **statements: tuple[str, ...])
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("memories", "0002_proposed_supersessions"),
+        ("memories", "0001_initial"),
     ]
 
     operations = [
