@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ("memories", "0002_proposed_supersessions"),
+        ("memories", "0001_initial"),
     ]
 
     operations = [
