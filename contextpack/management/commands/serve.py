@@ -1,22 +1,20 @@
 """`manage.py serve`: a server that can be used, from an empty folder on."""
 
-import os
-import sys
 from argparse import ArgumentParser
-from pathlib import Path
+from importlib import import_module
 from typing import Any, Final
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
+from django.db import connections
+from gunicorn.app.base import BaseApplication
 
 from memories.access import DEFAULT_VAULT
 from memories.models import ALL_SCOPES, AccessToken, Vault
 
 WORKERS: Final = 2
 THREADS: Final = 4
-# Two BLAS threads on a busy core cost a request ten times what they save.
-_ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 class Command(BaseCommand):
@@ -35,7 +33,7 @@ class Command(BaseCommand):
         )
         self._welcome()
         self.stdout.flush()
-        _become_gunicorn(options)
+        _run_gunicorn(options)
 
     def _welcome(self) -> None:
         """Make the default vault and its first token, once; a token is never shown a second time."""
@@ -55,23 +53,34 @@ def _shown(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _become_gunicorn(options: dict[str, Any]) -> None:
-    """Replace this process by the server, so that signals reach it and nothing stands between."""
-    program = Path(sys.executable).with_name("gunicorn")
-    if not program.exists():
-        raise CommandError(f"gunicorn is not installed beside {sys.executable}; run make serve")
+class _Gunicorn(BaseApplication):  # type: ignore[misc] # gunicorn has no types
+    """Gunicorn around the application that this process has set up already; its workers are forks of it."""
+
+    def __init__(self, choices: dict[str, Any]) -> None:
+        self._choices = choices
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._choices.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        return import_module("cortex.wsgi").application
+
+
+def _run_gunicorn(options: dict[str, Any]) -> None:
+    """Serve from this process: it has set everything up already, and its workers are forks of it."""
     host = f"[{options['host']}]" if ":" in options["host"] else options["host"]
-    arguments = [
-        str(program),
-        "cortex.wsgi:application",
-        f"--bind={host}:{options['port']}",
-        f"--workers={options['workers']}",
-        f"--threads={THREADS}",
-        "--worker-class=gthread",
-        "--keep-alive=30",
-        "--graceful-timeout=5",
-        "--no-control-socket",
-        f"--chdir={settings.BASE_DIR}",
-        "--log-level=warning",
-    ]
-    os.execve(arguments[0], arguments, {**os.environ, **_ONE_THREAD})
+    connections.close_all()  # a fork must not share them
+    _Gunicorn(
+        {
+            "bind": f"{host}:{options['port']}",
+            "workers": options["workers"],
+            "threads": THREADS,
+            "worker_class": "gthread",
+            "keepalive": 30,
+            "graceful_timeout": 5,
+            "control_socket_disable": True,
+            "loglevel": "warning",
+        }
+    ).run()
