@@ -8,7 +8,7 @@ from contextpack.core.folding import Claim, as_claim, fold_claims
 from contextpack.core.greedy import pack_by_layer
 from contextpack.core.knapsack import pack_by_density
 from contextpack.core.packing import Packing, Tariff
-from contextpack.core.ranking import layer_priors, layer_shares, pertinence
+from contextpack.core.ranking import layer_priors, layer_shares
 from contextpack.core.rendering import item_text, section_text
 from contextpack.core.tokens import TokenFamily, estimate_tokens, family_of
 from contextpack.core.types import (
@@ -126,7 +126,7 @@ class _Prices:
 
 def _in_send_order(items: Sequence[Item]) -> tuple[Item, ...]:
     """Put the most useful first, and beside each the other sides of its conflicts, the newest first."""
-    ranked = sorted(items, key=lambda item: (-item.utility * pertinence(item.candidate), item.ref))
+    ranked = sorted(items, key=lambda item: (-item.utility, item.ref))
     by_ref = {item.ref: item for item in ranked}
     ordered: dict[str, Item] = {}
     for item in ranked:
