@@ -186,7 +186,7 @@ def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Fo
     evidence = {ref: _Evidence() for scores in channels.values() for ref in scores}
     for hit in lexical:
         for ref in universe[hit.memory_id]:
-            evidence[ref].add_words(hit.coverage, hit.matched)
+            evidence[ref].add_words(hit.strength, hit.matched)
     for pk, lift in close:
         for ref in universe[pk]:
             evidence[ref].cosine_lift = max(evidence[ref].cosine_lift, lift)

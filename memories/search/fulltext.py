@@ -27,6 +27,8 @@ BM25_K1: Final = 0.9
 BM25_B: Final = 0.3
 LIMIT: Final = 1_000
 TERMS_LIMIT: Final = 64  # of a longer task the rarest count
+# A task of a hundred words is not answered by a memory that has them all: so many of its rarest are a whole match.
+WHOLE_TERMS: Final = 8
 # In a handful of memories every word is frequent; a match is measured as if there were this many.
 SMALLEST_COLLECTION: Final = 100
 _DIGITS: Final = 6
@@ -40,13 +42,14 @@ class LexicalHit:
     """One memory that has words of a task.
 
     `score` is BM25, to be compared within one lookup; `coverage` (0..1) is the share of the task's content, rare
-    words weighing more, that the memory has: comparable between tasks. `matched` are words as the task has
-    them, lower-cased.
+    words weighing more, that the memory has: comparable between tasks. `strength` (0..1) is the same for a short
+    task; of a long one a few rare words are a whole match. `matched` are words as the task has them, lower-cased.
     """
 
     memory_id: int
     score: float
     coverage: float
+    strength: float
     matched: tuple[str, ...]
 
 
@@ -109,12 +112,15 @@ def lookup(
     table = _tabulate(_postings(asked, vault_id), asked=len(asked))
     scores = _bm25(table, collection)
     coverage = _coverage(table, collection)
+    strengths = (coverage * _stretch(table, collection)).clip(max=1.0).round(_DIGITS)
     order = best_places(table.ids, scores, allowed=allowed, limit=limit)
     matched = _matched_words(table.times[order] > 0, [words[term] for term in asked])
     return tuple(
-        LexicalHit(memory_id=memory_id, score=score, coverage=share, matched=found)
-        for memory_id, score, share, found in zip(
-            table.ids[order].tolist(), scores[order].tolist(), coverage[order].tolist(), matched, strict=True
+        LexicalHit(memory_id=memory_id, score=score, coverage=share, strength=strength, matched=found)
+        for memory_id, score, share, strength, found in zip(
+            *(column[order].tolist() for column in (table.ids, scores, coverage, strengths)),
+            matched,
+            strict=True,
         )
     )
 
@@ -220,6 +226,12 @@ def _coverage(table: _Table, collection: _Collection) -> _Floats:
     weights = _idf(table, max(collection.size, SMALLEST_COLLECTION))
     shares: _Floats = (((table.times > 0) * weights).sum(axis=1) / weights.sum()).round(_DIGITS)
     return shares
+
+
+def _stretch(table: _Table, collection: _Collection) -> float:
+    """Return by how much a match of a long task counts for more than its share; 1 for a short one."""
+    weights = _idf(table, max(collection.size, SMALLEST_COLLECTION))
+    return float(weights.sum() / np.sort(weights)[-WHOLE_TERMS:].sum())
 
 
 def _matched_words(having: NDArray[np.bool_], words: Sequence[str]) -> list[tuple[str, ...]]:
