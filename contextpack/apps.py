@@ -7,7 +7,10 @@ class ContextpackConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # Models exist only now.
         from contextpack.recording import on_content_withdrawn
-        from memories.signals import content_withdrawn
+        from contextpack.upkeep import on_vault_swept
+        from memories.signals import content_withdrawn, vault_swept
 
         content_withdrawn.connect(on_content_withdrawn, dispatch_uid="contextpack.pins")
+        vault_swept.connect(on_vault_swept, dispatch_uid="contextpack.upkeep")

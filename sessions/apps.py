@@ -10,7 +10,10 @@ class SessionsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from memories.signals import content_withdrawn
-        from sessions.stepping import on_content_withdrawn  # models exist only now
+        # Models exist only now.
+        from memories.signals import content_withdrawn, vault_swept
+        from sessions.stepping import on_content_withdrawn
+        from sessions.upkeep import on_vault_swept
 
         content_withdrawn.connect(on_content_withdrawn, dispatch_uid="sessions.traces")
+        vault_swept.connect(on_vault_swept, dispatch_uid="sessions.upkeep")
