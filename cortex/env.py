@@ -56,7 +56,11 @@ def database(name: str, default: str) -> dict[str, Any]:
 def _sqlite_options() -> dict[str, Any]:
     # IMMEDIATE: a transaction that will write queues at its start instead of failing half way.
     # secure_delete: forgotten text is overwritten in the file, not only unlinked.
-    pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY"
+    # cache_size (KiB) and mmap_size: the default cache of 2 MB holds no vault; every pack would read it anew.
+    pragmas = (
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY; "
+        "PRAGMA cache_size=-32768; PRAGMA mmap_size=268435456"
+    )
     options = {"transaction_mode": "IMMEDIATE", "timeout": 20, "init_command": pragmas}
     return {"OPTIONS": options, "CONN_MAX_AGE": None, "ATOMIC_REQUESTS": False}
 
