@@ -225,17 +225,20 @@ def _similar_pairs(pool: Sequence[Candidate], clusters: Sequence[_Cluster]) -> I
 
 
 def _rarity_order(pool: Sequence[Candidate]) -> Mapping[int, int]:
-    """Return each term's place when the rarest come first."""
+    """Return, for each term that more than one candidate has, its place when the rarest come first."""
     counts = Counter(chain.from_iterable(candidate.term_ids for candidate in pool))
-    return {term: place for place, term in enumerate(sorted(counts, key=lambda term: (counts[term], term)))}
+    shared = [term for term, count in counts.items() if count > 1]
+    return {term: place for place, term in enumerate(sorted(shared, key=lambda term: (counts[term], term)))}
 
 
 def _rarest(term_ids: frozenset[int], order: Mapping[int, int]) -> list[int]:
-    """Return so many of the rarest terms that a similar text has at least one of them."""
-    if not term_ids:
-        return []
-    count = len(term_ids) - math.ceil(len(term_ids) * FOLD_SIMILARITY) + 1
-    return sorted(term_ids, key=order.__getitem__)[:count]
+    """Return so many of the rarest terms that a similar text has at least one of them.
+
+    Terms that nothing else has are the rarest of all; a text with too many of them is like no other.
+    """
+    shared = term_ids & order.keys()
+    count = len(shared) - math.ceil(len(term_ids) * FOLD_SIMILARITY) + 1
+    return sorted(shared, key=order.__getitem__)[:count] if count > 0 else []
 
 
 def _is_similar(one: frozenset[int], other: frozenset[int]) -> bool:

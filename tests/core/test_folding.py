@@ -1,5 +1,6 @@
 from collections import Counter
 from datetime import timedelta
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -209,3 +210,14 @@ def test_occurrences_and_sources_add_up(pool):
     assert {url for claim in claims for url in claim.source_urls} == {
         url for candidate in pool for url in candidate.source_urls
     }
+
+
+@given(st.lists(st.frozensets(st.integers(1, 12), max_size=9), max_size=9))
+def test_no_two_that_are_alike_enough_stay_apart(term_sets):
+    pool = [claim_of(n, f"a note on {'o' * n}", term_ids=term_ids) for n, term_ids in enumerate(term_sets)]
+    home = {ref: claim.ref for claim in fold_claims(pool) for ref in (claim.ref, *claim.folded_refs)}
+    for one, other in combinations(pool, 2):
+        shared, total = len(one.term_ids & other.term_ids), len(one.term_ids | other.term_ids)
+        threshold = 0.6 if min(len(one.term_ids), len(other.term_ids)) >= 5 else 0.75
+        if shared and shared >= threshold * total:
+            assert home[one.ref] == home[other.ref]
