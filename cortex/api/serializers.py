@@ -3,9 +3,10 @@
 A query string has only text, so there numbers and switches may be written as words; in a JSON body they may not.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import Any, Final
 
 from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
@@ -15,6 +16,8 @@ from rest_framework.request import Request
 
 from cortex.api.parsing import check_text
 from cortex.errors import Unparsable
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -99,9 +102,7 @@ class StrictBooleanField(serializers.BooleanField):
 
 class StrictIntegerField(serializers.IntegerField):
     def to_internal_value(self, data: Any) -> int:
-        written = (
-            isinstance(data, str) and _in_query(self) and data.lstrip("-").isdecimal() and len(data) < 20
-        )
+        written = isinstance(data, str) and _in_query(self) and _INTEGER.fullmatch(data)
         if written or (isinstance(data, int) and not isinstance(data, bool)):
             return int(data)
         raise serializers.ValidationError("a whole number is expected")
