@@ -61,7 +61,7 @@ _WEIGHTS: Final[Mapping[str, tuple[float, float, float, float]]] = {
     "han_common": (0.85, 0.66, 0.90, 0.95),
     "han": (2.45, 1.32, 2.45, 2.45),
     "kana": (0.97, 0.78, 0.97, 0.97),
-    "hangul": (1.25, 0.75, 1.43, 1.43),
+    "hangul": (1.30, 0.83, 1.43, 1.43),
     "wide_mark": (1.05, 0.95, 1.05, 1.05),
     "mark": (1.45, 1.10, 1.45, 1.45),  # dashes, curly quotes
     "symbol": (1.90, 1.60, 2.18, 1.93),

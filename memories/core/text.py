@@ -102,6 +102,7 @@ _SEGMENTS = re.compile(
     f"|(?P<compound>(?:(?![{_UNSPACED}])[^\\W_][{_MARKS}]*)+"
     f"(?:[-_.'’](?:(?![{_UNSPACED}])[^\\W_][{_MARKS}]*)+)*)"
 )
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _ASCII_COMPOUNDS = re.compile(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
 _LETTERS_OR_DIGITS = re.compile(r"[0-9]+|[^0-9]+")
@@ -184,6 +185,25 @@ def term_words(text: str, language: str = DEFAULT_LANGUAGE) -> dict[str, str]:
         for term, word in analyse(token, language):
             words.setdefault(term, word)
     return words
+
+
+def join_grams(words: Iterable[str]) -> list[str]:
+    """Put the grams of unspaced scripts together again, so that a reader sees runs and not their pieces.
+
+    Args:
+        words: some of `term_words`, in its order.
+    Returns: the words, each once; consecutive grams as the run that they cover.
+    """
+    joined: list[str] = []
+    in_run = False
+    for word in words:
+        is_gram = len(word) <= 2 and _UNSPACED_RUN.fullmatch(word) is not None
+        if not (is_gram and in_run and joined[-1][-1] == word[0]):
+            joined.append(word)
+        elif len(word) == 2:
+            joined[-1] += word[1]
+        in_run = is_gram
+    return list(dict.fromkeys(joined))
 
 
 @lru_cache(maxsize=32_768)

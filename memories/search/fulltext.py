@@ -10,7 +10,7 @@ our own, and so are BM25 and the measure of a match, so that a vault is ranked a
 
 import json
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ import numpy as np
 from django.db import connection, transaction
 from numpy.typing import NDArray
 
-from memories.core.text import content_terms, term_words
+from memories.core.text import content_terms, join_grams, term_words
 from memories.models import SearchDocument
 from memories.rows import delete_rows, in_chunks
 from memories.search.choosing import best_places
@@ -29,6 +29,7 @@ LIMIT: Final = 1_000
 TERMS_LIMIT: Final = 64  # of a longer task the rarest count
 # A task of a hundred words is not answered by a memory that has them all: so many of its rarest are a whole match.
 WHOLE_TERMS: Final = 8
+NAMED_LIMIT: Final = 16  # of the words that a memory shares with a task, so many are named
 # In a handful of memories every word is frequent; a match is measured as if there were this many.
 SMALLEST_COLLECTION: Final = 100
 _DIGITS: Final = 6
@@ -114,7 +115,8 @@ def lookup(
     coverage = _coverage(table, collection)
     strengths = (coverage * _stretch(table, collection)).clip(max=1.0).round(_DIGITS)
     order = best_places(table.ids, scores, allowed=allowed, limit=limit)
-    matched = _matched_words(table.times[order] > 0, [words[term] for term in asked])
+    weights = _idf(table, collection.size)
+    matched = _matched_words(table.times[order] > 0, [words[term] for term in asked], weights)
     return tuple(
         LexicalHit(memory_id=memory_id, score=score, coverage=share, strength=strength, matched=found)
         for memory_id, score, share, strength, found in zip(
@@ -234,16 +236,31 @@ def _stretch(table: _Table, collection: _Collection) -> float:
     return float(weights.sum() / np.sort(weights)[-WHOLE_TERMS:].sum())
 
 
-def _matched_words(having: NDArray[np.bool_], words: Sequence[str]) -> list[tuple[str, ...]]:
+def _matched_words(
+    having: NDArray[np.bool_], words: Sequence[str], weights: _Floats
+) -> list[tuple[str, ...]]:
     """Name for each row the words that it has; rows fall into few patterns, each worked out once."""
     known: dict[bytes, tuple[str, ...]] = {}
     named = []
     for row in having:
         pattern = row.tobytes()
         if pattern not in known:
-            known[pattern] = tuple(dict.fromkeys(words[place] for place in row.nonzero()[0]))
+            places = row.nonzero()[0]
+            known[pattern] = _most_telling(
+                {words[place]: weight for place, weight in zip(places, weights[places], strict=True)}
+            )
         named.append(known[pattern])
     return named
+
+
+def _most_telling(weights: Mapping[str, float]) -> tuple[str, ...]:
+    """Return a match's words in their order; of very many the rarest, for every answer pays for them."""
+    words = join_grams(weights)
+    if len(words) <= NAMED_LIMIT:
+        return tuple(words)
+    worth = {word: max(weight for part, weight in weights.items() if part in word) for word in words}
+    rarest = frozenset(sorted(words, key=lambda word: -worth[word])[:NAMED_LIMIT])
+    return tuple(word for word in words if word in rarest)
 
 
 # -- The engines ---------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from memories.core.text import (
     content_terms,
     hash_terms,
     head_sentence,
+    join_grams,
     normalise,
     pack_hashes,
     sentences,
@@ -165,6 +166,30 @@ class TestTerms:
         for thread in threads:
             thread.join()
         assert answers == [expected] * 4
+
+
+class TestJoinGrams:
+    @pytest.mark.parametrize(
+        ("text", "runs"),
+        [
+            ("设备清单在抽屉里", ["设备清单在抽屉里"]),
+            ("NAS設定を見る", ["nas", "設定を見る"]),
+            ("회의는 월요일", ["회의는", "월요일"]),
+            ("plain words only", ["plain", "words", "only"]),
+            ("", []),
+        ],
+    )
+    def test_all_grams_of_a_text_give_its_runs(self, text, runs):
+        assert join_grams(term_words(text).values()) == runs
+
+    def test_a_gap_parts_two_runs(self):
+        assert join_grams(["设", "设备", "备", "抽", "抽屉", "屉"]) == ["设备", "抽屉"]
+        assert join_grams(["设", "备", "oak", "oak"]) == ["设", "备", "oak"]
+
+    @given(any_text)
+    def test_it_says_nothing_that_the_text_does_not(self, text):
+        words = list(term_words(text).values())
+        assert set("".join(join_grams(words))) == set("".join(words))
 
 
 class TestHashes:

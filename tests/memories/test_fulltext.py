@@ -144,7 +144,7 @@ def test_a_task_of_very_many_words_is_read_by_its_rarest(vault):
         hits = lookup(vault, " ".join([*common, "zebrafish"]))
     assert {hit.memory_id for hit in hits} == {1, 2, 3, 4}
     assert "zebrafish" in hits[0].matched
-    assert len(hits[0].matched) == fulltext.TERMS_LIMIT
+    assert len(hits[0].matched) == fulltext.NAMED_LIMIT
 
 
 # -- Ranking -------------------------------------------------------------------------------------
