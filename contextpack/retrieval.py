@@ -7,7 +7,7 @@ that would be dropped afterwards. A superseded memory that matches lends its mat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from django.db.models import Q
 
@@ -24,7 +24,7 @@ from memories.search import fulltext, naming, vectors
 from memories.search.beside import Beside, stand_beside
 
 CHANNEL_LIMIT: Final = 1_000
-POOL_LIMIT: Final = 200
+POOL_LIMIT: Final = 100  # measured: 200 bring no more evidence into 3,000 tokens, and cost a third more
 CONSTRAINT_LIMIT: Final = 20
 STANDING_LIMIT: Final = 8  # for each layer that needs no match: identity, open loops, recency
 RETRIEVERS: Final = ("fts", "vector", "entity")
@@ -82,19 +82,13 @@ def eligible(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
     return served.current_as_of(request.as_of, known_at=request.known_at)
 
 
-class Row(NamedTuple):
-    """What retrieval needs of every row that may be answered."""
-
-    pk: int
-    ref: str
-    layer: str  # a MemoryLayer's value
-    kind: str  # a Kind's value
+Row = tuple[int, str, str, str]
+"""What retrieval needs of every row that may be answered: its key, ref, memory layer and kind."""
 
 
 def newest_first(rows: MemoryQuerySet) -> list[Row]:
     """Read what may be answered; one statement."""
-    found = rows.order_by("-captured_at", "ref").values_list("pk", "ref", "layer", "kind")
-    return [Row._make(row) for row in found]
+    return list(rows.order_by("-captured_at", "ref").values_list("pk", "ref", "layer", "kind"))
 
 
 def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> Universe:
@@ -106,8 +100,8 @@ def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> U
     Returns: those rows for themselves, and superseded ones for the head of their chain where that may be
         answered, beside themselves if they may be answered too; one statement.
     """
-    answers: dict[int, tuple[str, ...]] = {row.pk: (row.ref,) for row in rows}
-    told = frozenset(row.ref for row in rows)
+    answers: dict[int, tuple[str, ...]] = {pk: (ref,) for pk, ref, _, _ in rows}
+    told = frozenset(ref for _, ref, _, _ in rows)
     old = Memory.objects.visible_to(caller).filter(superseded_by__isnull=False, superseded_at__lte=known_at)
     links = [(pk, ref, after) for pk, ref, after in old.values_list("pk", "ref", "superseded_by") if after]
     successor = {ref: after for _, ref, after in links}
@@ -155,7 +149,8 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
     found = _search(caller, task, universe=universe, limit=limit or max(1, len(universe)))
     fused = fuse(found.channels)
     strengths = {ref: evidence.strength for ref, evidence in found.evidence.items()}
-    heard = (ref for ref in fused if not is_noise(strengths[ref]))
+    best = max(strengths.values(), default=0.0)
+    heard = (ref for ref in fused if not is_noise(strengths[ref], best))
     order = sorted(heard, key=lambda ref: (-fused[ref], -strengths[ref], ref))
     relevances = absolute_relevances(order, strengths)
     matches = tuple(
@@ -168,8 +163,7 @@ def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) ->
         )
         for position, ref in enumerate(order, start=1)
     )
-    relevant = is_relevant(max(strengths.values(), default=0.0))
-    return Ranking(matches=matches, relevant=relevant, stated=found.stated)
+    return Ranking(matches=matches, relevant=is_relevant(best), stated=found.stated)
 
 
 def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Found:
@@ -210,7 +204,7 @@ def _by_ref(scored: Iterable[tuple[int, float]], universe: Universe) -> dict[str
 def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     """Find everything that may compete for the budget.
 
-    Returns: up to 200 matched candidates and those of the layers that need no match, without what earlier pages
+    Returns: up to 100 matched candidates and those of the layers that need no match, without what earlier pages
         carried; a fixed number of statements.
     """
     rows = newest_first(eligible(caller, request))
@@ -239,13 +233,15 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
 
 def _standing(newest: Sequence[Row], *, floor_only: bool) -> dict[str, PackLayer]:
     """Return the refs that need no match, and the layer in which each stands: the newest of every kind."""
-    rules = [row for row in newest if row.layer == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT]
+    rules = [ref for _, ref, layer, _ in newest if layer == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT]
+    floor = dict.fromkeys(rules, PackLayer.CONSTRAINTS)
     if floor_only:
-        return {row.ref: PackLayer.CONSTRAINTS for row in rules}
-    personal = [row for row in newest if row.layer in _IDENTITY][:STANDING_LIMIT]
-    open_loops = [row for row in newest if row.kind in _OPEN_KINDS][:STANDING_LIMIT]
-    recent = {row.ref: PackLayer.RECENCY for row in newest[:STANDING_LIMIT]}
-    return recent | {row.ref: pack_layer(row.layer, row.kind) for row in (*rules, *personal, *open_loops)}
+        return floor
+    personal = [row for row in newest if row[2] in _IDENTITY][:STANDING_LIMIT]
+    open_loops = [row for row in newest if row[3] in _OPEN_KINDS][:STANDING_LIMIT]
+    placed = {ref: pack_layer(layer, kind) for _, ref, layer, kind in (*personal, *open_loops)}
+    recent = {ref: PackLayer.RECENCY for _, ref, _, _ in newest[:STANDING_LIMIT]}
+    return recent | placed | floor
 
 
 def _waiting(caller: Caller, request: ContextRequest) -> int:

@@ -32,7 +32,7 @@ def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) ->
         vault_id=vault_id,
         entity__vault_id=vault_id,
         entity__aliases__vault_id=vault_id,
-        entity__aliases__key__in=keys,
+        entity__aliases__key__among=keys,
     ).values_list("memory_id", "entity_id")
     mentions: dict[int, set[int]] = {}
     for memory_id, entity_id in rows:
