@@ -160,5 +160,6 @@ LOGGING: dict[str, Any] = {
     "formatters": {"json": {"()": "cortex.api.logs.JsonFormatter"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": CORTEX_LOG_LEVEL},
-    "loggers": {"django.server": {"handlers": ["stderr"], "level": "WARNING", "propagate": False}},
+    # What a client did wrong is told to the client; a log of it would only drown what we did wrong.
+    "loggers": {"django.server": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
 }
