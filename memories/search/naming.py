@@ -1,18 +1,20 @@
 """The entity arm: which memories are about somebody or something that a text names."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection
 from typing import Final
 
+from django.db import connection
+
 from memories.core.entities import entity_key
-from memories.models import Mention
 
 LONGEST_NAME_WORDS: Final = 4
 NAME_WORDS_LIMIT: Final = 200
 BROAD_FROM: Final = 20  # memories; below it no name is too frequent to tell memories apart
 BROAD_SHARE: Final = 0.15
-_WORD: Final = re.compile(r"[\w@][\w.&'’-]*", re.UNICODE)
+_WORD: Final = re.compile(r"[\w@][\w.@&'’-]*", re.UNICODE)
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 
 
@@ -28,12 +30,7 @@ def lookup(task: str, *, vault_id: str, allowed: Collection[int], limit: int) ->
     keys = named_in(task)
     if not keys:
         return {}
-    rows = Mention.objects.filter(
-        vault_id=vault_id,
-        entity__vault_id=vault_id,
-        entity__aliases__vault_id=vault_id,
-        entity__aliases__key__among=keys,
-    ).values_list("memory_id", "entity_id")
+    rows = _mentions(keys, vault_id)
     mentions: dict[int, set[int]] = {}
     for memory_id, entity_id in rows:
         if memory_id in allowed:
@@ -49,3 +46,20 @@ def named_in(task: str) -> frozenset[str]:
     spans = range(1, LONGEST_NAME_WORDS + 1)
     runs = (" ".join(words[at : at + span]) for span in spans for at in range(len(words) - span + 1))
     return frozenset(key for run in runs if (key := entity_key(run)))
+
+
+_STATEMENT: Final = """
+    SELECT n.memory_id, n.entity_id FROM memories_alias a
+    JOIN memories_mention n ON n.vault_id = a.vault_id AND n.entity_id = a.entity_id
+    WHERE a.vault_id = %s AND a.key {among}"""
+
+
+def _mentions(keys: Collection[str], vault_id: str) -> list[tuple[int, int]]:
+    """Return (memory, entity) for everything that is known under one of the names."""
+    postgres = connection.vendor == "postgresql"
+    among = "= ANY(%s)" if postgres else "IN (SELECT value FROM json_each(%s))"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _STATEMENT.format(among=among), [vault_id, list(keys) if postgres else json.dumps(list(keys))]
+        )
+        return list(cursor.fetchall())
