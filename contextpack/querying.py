@@ -7,7 +7,7 @@ cut last. So a narrower query is a subset of a wider one, and never empty becaus
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from contextpack.core.assembly import assemble
 from contextpack.core.envelope import model_block, project_memory_object
@@ -23,6 +23,8 @@ from cortex.errors import Unparsable
 from memories.access import Caller
 from memories.models import Memory
 
+REMEMBERED_REFS: Final = 8  # of those shown; a page begins behind one of them even if the others went
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
@@ -34,11 +36,15 @@ class _Page:
     now: datetime
     began_at: datetime
     offset: int = 0
-    after: str | None = None  # the ref that the page before ended with
+    after: tuple[str, ...] = ()  # the refs that were shown last
 
     def start_in(self, kept: Sequence[str]) -> int:
-        """Return where this page begins; rows that went meanwhile move it."""
-        return kept.index(self.after) + 1 if self.after in kept else self.offset
+        """Return where this page begins: behind the last row shown that is still there."""
+        places = {ref: place for place, ref in enumerate(kept)}
+        return next((places[ref] + 1 for ref in reversed(self.after) if ref in places), self.offset)
+
+    def behind(self, told: Sequence[str], *, end: int) -> "_Page":
+        return replace(self, offset=end, after=(*self.after, *told)[-REMEMBERED_REFS:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +70,7 @@ def answer_query(caller: Caller, mql: Mql, *, now: datetime) -> dict[str, Any]:
     end = result.start + mql.k
     told = result.kept[result.start : end]
     shown = [result.items[ref] for ref in told if ref in result.items]
-    following = replace(page, offset=end, after=told[-1]) if end < len(result.kept) else None
-    cursor = _cursor(caller, mql, following) if following else None
+    cursor = _cursor(caller, mql, page.behind(told, end=end)) if end < len(result.kept) else None
     return {
         "mql": as_wire(mql),
         "items": [project_memory_object(item) for item in shown],
@@ -184,7 +189,7 @@ def _cursor(caller: Caller, mql: Mql, page: _Page) -> str:
         "query": as_wire(mql),
         "began_at": page.began_at.isoformat(),
         "offset": page.offset,
-        "after": page.after,
+        "after": list(page.after),
     }
     return QUERY_PREFIX + write_cursor(
         QUERY, vault_id=caller.vault.pk, holder=caller.actor, query=_identity(mql), state=state
@@ -206,6 +211,6 @@ def _open_cursor(
     place = {
         "began_at": datetime.fromisoformat(state["began_at"]),
         "offset": state["offset"],
-        "after": state["after"],
+        "after": tuple(state["after"]),
     }
     return state["query"], place

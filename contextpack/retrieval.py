@@ -209,8 +209,8 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     """
     rows = newest_first(eligible(caller, request))
     universe = universe_of(caller, rows, known_at=request.known_at)
-    ranking = rank(caller, request.task, universe=universe, limit=CHANNEL_LIMIT)
     sent = request.already_sent
+    ranking = rank(caller, request.task, universe=universe, limit=CHANNEL_LIMIT + len(sent))
     unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
     matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
     says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
