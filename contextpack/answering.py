@@ -114,6 +114,7 @@ def _step(caller: Caller, request: ContextRequest, pack: Pack) -> tuple[Delta | 
         dropped=request.dropped,
         content_travels_once=request.delta is DeltaMode.CONTENT,
         request_digest=_request_digest(request),
+        continues=bool(request.already_sent),
         task_terms=tuple(content_terms(request.task, caller.vault.language)),
         tokens=pack.budget.used,
         now=request.now,

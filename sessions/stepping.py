@@ -47,6 +47,7 @@ class Turn:
     dropped: Collection[str] = ()  # refs that it lost since then
     content_travels_once: bool = False  # delta=content
     request_digest: str = ""  # equal for equal questions, whatever their since and dropped
+    continues: bool = False  # a further page of an answer: it belongs to the turn that asked for it
     task_terms: Sequence[str] = ()
     tokens: int = 0  # of the pack
 
@@ -78,6 +79,7 @@ def advance(reader: Reader, turn: Turn, *, served: Sequence[Served], offer: Offe
             task_terms=turn.task_terms,
             tokens=turn.tokens,
             request_digest=turn.request_digest,
+            continues=turn.continues,
         )
         _keep(session, turn, delta, after, logged(base, delta, after))
     return delta

@@ -16,6 +16,9 @@ A client that asks without `since` says "I applied everything so far". Either wa
 server's known-set. One exception is wanted: in ids mode a withdrawn memory leaves the known-set unnamed, since
 no redacted id may be announced there; content mode names it in `retracted`.
 
+A further page of an answer belongs to the turn that it continues: it makes an answer and no turn, so that nobody
+who reads on is told to forget what the pages before said.
+
 Answers form a tree, not a line: each one is computed on a base, the answer that the client had applied, and
 two calls may name the same base. `LoggedDelta` therefore keeps the way from its base forward and back, and
 `replay` walks from the present to any cursor that the bounded log still reaches.
@@ -37,6 +40,7 @@ from sessions.core.state import (
     extended,
     known_from_json,
     known_to_json,
+    lengthened,
 )
 
 SESSION_EVICTION_TTL_TURNS = 4
@@ -75,6 +79,7 @@ class Delta:
 
     cursor: int
     turn: int
+    page: int = 0  # of the turn: a further page of its answer, or what repeats it after such
     new: tuple[
         tuple[str, float | None], ...
     ] = ()  # (ref, delta_relevance) in pack order, attached heads last
@@ -112,12 +117,15 @@ class LoggedDelta:
     cursor: int
     base: int
     turn: int
+    page: int = 0
     before: KnownSet = field(default_factory=dict)  # entries of the base that the step replaced or removed
     after: Mapping[str, int] = field(default_factory=dict)  # ref → rung of the entries that it wrote
 
     def forward(self, known: KnownSet) -> dict[str, Known]:
         kept = {ref: entry for ref, entry in known.items() if ref not in self.before}
-        return kept | {ref: Known(turn=self.turn, rung=rung) for ref, rung in self.after.items()}
+        return kept | {
+            ref: Known(turn=self.turn, rung=rung, page=self.page) for ref, rung in self.after.items()
+        }
 
     def back(self, known: KnownSet) -> dict[str, Known]:
         return {ref: entry for ref, entry in known.items() if ref not in self.after} | dict(self.before)
@@ -127,6 +135,7 @@ class LoggedDelta:
             "cursor": self.cursor,
             "base": self.base,
             "turn": self.turn,
+            "page": self.page,
             "before": known_to_json(self.before),
             "after": dict(self.after),
         }
@@ -137,6 +146,7 @@ class LoggedDelta:
             cursor=data["cursor"],
             base=data["base"],
             turn=data["turn"],
+            page=data.get("page", 0),
             before=known_from_json(data["before"]),
             after=dict(data["after"]),
         )
@@ -221,6 +231,7 @@ def compute_delta(
     task_terms: Sequence[str] = (),
     tokens: int = 0,
     request_digest: str = "",
+    continues: bool = False,
     known_cap: int = SESSION_KNOWN_CAP,
 ) -> tuple[Delta, SessionState]:
     """Say what this answer changes for the client, and what the client holds afterwards.
@@ -238,6 +249,7 @@ def compute_delta(
         task_terms: what moves the centroid, repeated as often as they occur.
         tokens: what the pack costs.
         request_digest: equal for equal questions, whatever their `since` and `dropped`.
+        continues: this is a further page of an answer; it continues the present turn, if there was one.
         known_cap: as a parameter for tests.
     Returns: the delta and the state after it; `logged` makes the record of them that `replay` needs.
     Source: CMP §8.2, §8.3 (no leak, no resend, sound eviction); CONTRACT §6.
@@ -250,12 +262,15 @@ def compute_delta(
     retired, attached = _retirements(outdated, readable, attachable, hold_back=content_travels_once)
     sent = pack | attached
 
-    repeated = _is_repeated(state, sent, request_digest)
-    turn = state.turn if repeated else state.turn + 1
+    continued = continues and bool(state.trajectory)
+    repeated = not continued and _is_repeated(state, sent, request_digest)
+    opens = not (continued or repeated)
+    turn, page = (state.turn + 1, 0) if opens else (state.turn, state.page + bool(continued or state.page))
     spared = sent.keys() | gone | retired.keys() | {head for head in retired.values() if head}
     delta = Delta(
         cursor=state.delta_cursor + 1,
         turn=turn,
+        page=page,
         new=tuple((item.ref, item.relevance) for item in sent.values() if item.ref not in held),
         evicted=_cold(held, turn, spared),
         superseded=tuple(retired.items()),
@@ -268,8 +283,9 @@ def compute_delta(
         reset=base.reset,
     )
     known = capped(_known_after(held, delta, sent), known_cap)
-    if repeated:
-        return delta, replace(state, known=known, delta_cursor=delta.cursor)
+    if not opens:
+        grown = lengthened(state.trajectory, tokens=tokens if continued else 0, ids=tuple(sent))
+        return delta, replace(state, known=known, trajectory=grown, delta_cursor=delta.cursor, page=page)
     step = TrajectoryStep(turn=turn, tokens=tokens, ids=tuple(sent))
     return delta, SessionState(
         known=known,
@@ -287,6 +303,7 @@ def logged(base: Base, delta: Delta, after: SessionState) -> LoggedDelta:
         cursor=delta.cursor,
         base=base.cursor,
         turn=delta.turn,
+        page=delta.page,
         before={ref: entry for ref, entry in base.known.items() if after.known.get(ref) != entry},
         after={ref: entry.rung for ref, entry in after.known.items() if base.known.get(ref) != entry},
     )
@@ -331,17 +348,23 @@ def _known_after(held: KnownSet, delta: Delta, sent: Mapping[str, Served]) -> di
     kept = {ref: entry for ref, entry in held.items() if ref not in forgotten}
     return kept | {
         item.ref: Known(
-            turn=delta.turn, rung=max(item.rung, held[item.ref].rung) if item.ref in held else item.rung
+            turn=delta.turn,
+            rung=max(item.rung, held[item.ref].rung) if item.ref in held else item.rung,
+            page=delta.page,
         )
         for item in sent.values()
     }
 
 
 def _is_repeated(state: SessionState, sent: Collection[str], request_digest: str) -> bool:
-    """The same question with the same answer right after one another is one turn, however often it is asked."""
+    """The same question with the same answer right after one another is one turn, however often it is asked.
+
+    Where further pages of it were read since, the answer is what the turn began with.
+    """
     if not state.trajectory or state.last_request != request_digest:
         return False
-    return frozenset(state.trajectory[-1].ids) == frozenset(sent)
+    served = state.trajectory[-1].ids
+    return frozenset(served[: len(sent)] if state.page else served) == frozenset(sent)
 
 
 def _is_fuller(item: Served, held: KnownSet) -> bool:

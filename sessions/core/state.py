@@ -23,6 +23,7 @@ class Known:
 
     turn: int
     rung: int  # 0 head sentence, 1 summary, 2 full text
+    page: int = 0  # which page of that turn served it last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,8 @@ class TrajectoryStep:
 class SessionState:
     """A conversation after its latest delta; the default is one that has had none.
 
-    `turn` counts turns and `delta_cursor` counts answers: repeating a call makes a new answer, not a turn.
+    `turn` counts turns and `delta_cursor` counts answers: repeating a call, or reading on in its answer, makes a
+    new answer, not a turn.
     """
 
     known: Mapping[str, Known] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class SessionState:
     turn: int = 0
     delta_cursor: int = 0
     last_request: str = ""  # the digest of the latest call, by which a repeated one is recognised
+    page: int = 0  # of the present turn; what repeats it after its first page counts on
 
     def to_json(self) -> dict[str, Any]:
         """Returns: plain lists, dicts, strings and numbers; a known ref costs about 20 bytes."""
@@ -60,6 +63,7 @@ class SessionState:
             "turn": self.turn,
             "delta_cursor": self.delta_cursor,
             "last_request": self.last_request,
+            "page": self.page,
         }
 
     @classmethod
@@ -75,6 +79,7 @@ class SessionState:
             turn=data.get("turn", 0),
             delta_cursor=data.get("delta_cursor", 0),
             last_request=data.get("last_request", ""),
+            page=data.get("page", 0),
         )
 
 
@@ -91,22 +96,25 @@ def without_traces(state: SessionState, refs: Collection[str]) -> SessionState:
 
 
 def known_to_json(known: Mapping[str, Known]) -> dict[str, list[int]]:
-    return {ref: [entry.turn, entry.rung] for ref, entry in known.items()}
+    """Returns: [turn, rung] for each ref, and the page where it is not the turn's first."""
+    return {
+        ref: [entry.turn, entry.rung, *([entry.page] if entry.page else [])] for ref, entry in known.items()
+    }
 
 
 def known_from_json(data: Mapping[str, Sequence[int]]) -> dict[str, Known]:
-    return {ref: Known(turn=turn, rung=rung) for ref, (turn, rung) in data.items()}
+    return {ref: Known(turn=turn, rung=rung, page=sum(page)) for ref, (turn, rung, *page) in data.items()}
 
 
 def capped(known: Mapping[str, Known], cap: int = SESSION_KNOWN_CAP) -> dict[str, Known]:
     """Keep the `cap` entries that were served last.
 
-    Of two served in the same turn, the one with the smaller ref goes first. The order of `known` stays.
+    Of two served on the same page of a turn, the one with the smaller ref goes first. The order of `known` stays.
     """
     surplus = len(known) - cap
     if surplus <= 0:
         return dict(known)
-    oldest_first = sorted(known, key=lambda ref: (known[ref].turn, ref))
+    oldest_first = sorted(known, key=lambda ref: (known[ref].turn, known[ref].page, ref))
     gone = frozenset(oldest_first[:surplus])
     return {ref: entry for ref, entry in known.items() if ref not in gone}
 
@@ -114,6 +122,15 @@ def capped(known: Mapping[str, Known], cap: int = SESSION_KNOWN_CAP) -> dict[str
 def extended(trajectory: Sequence[TrajectoryStep], step: TrajectoryStep) -> tuple[TrajectoryStep, ...]:
     """The trajectory with one more turn, the oldest beyond the window gone."""
     return (*trajectory, step)[-SESSION_TRAJECTORY_WINDOW:]
+
+
+def lengthened(
+    trajectory: Sequence[TrajectoryStep], *, tokens: int, ids: Sequence[str]
+) -> tuple[TrajectoryStep, ...]:
+    """The trajectory with one more page in its latest turn: what it cost beside, what it served beside."""
+    *before, last = trajectory
+    grown = replace(last, tokens=last.tokens + tokens, ids=tuple(dict.fromkeys((*last.ids, *ids))))
+    return (*before, grown)
 
 
 def drifted(centroid: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -145,6 +145,41 @@ def test_a_repeated_call_evicts_nobody():
         delta, state = compute_delta(state, pack("b"), request_digest="q3")
         assert delta.repeated
         assert delta.evicted == ()
+
+
+# -- Further pages --------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3, unique=True), max_size=12))
+def test_whoever_reads_on_is_told_to_forget_nothing_of_the_pages_before(further):
+    opening, state = compute_delta(SessionState(), pack("a"), request_digest="q", tokens=5)
+    read = {"a"}
+    for refs in further:
+        delta, state = compute_delta(state, pack(*refs), request_digest="q", continues=True, tokens=5)
+        read |= set(refs)
+        assert (delta.evicted, delta.turn) == ((), opening.turn)
+        assert read == set(state.known) == set(state.trajectory[-1].ids)
+    assert (state.turn, len(state.trajectory), len(state.centroid)) == (1, 1, 0)
+    assert state.trajectory[-1].tokens == 5 * (1 + len(further))
+
+
+def test_a_page_without_a_turn_before_it_opens_one():
+    delta, state = compute_delta(SessionState(), pack("a"), request_digest="q", continues=True)
+    assert (delta.turn, state.turn) == (1, 1)
+
+
+def test_going_back_to_the_first_page_is_the_same_turn():
+    _, state = compute_delta(SessionState(), pack("a", "b"), request_digest="q")
+    _, state = compute_delta(state, pack("c"), request_digest="q", continues=True)
+    delta, state = compute_delta(state, pack("b", "a"), request_digest="q")
+    assert (delta.repeated, state.turn) == (True, 1)
+
+
+def test_the_cap_lets_go_of_earlier_pages_first():
+    _, state = compute_delta(SessionState(), pack("z"), request_digest="q", known_cap=2)
+    _, state = compute_delta(state, pack("a"), request_digest="q", continues=True, known_cap=2)
+    _, state = compute_delta(state, pack("b"), request_digest="q", continues=True, known_cap=2)
+    assert set(state.known) == {"a", "b"}
 
 
 # -- Supersession and withdrawal ------------------------------------------------------------------
@@ -427,8 +462,15 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
     def servable(self, served: list[Served]) -> list[Served]:
         return [i for i in served if i.ref not in self.withdrawn and i.ref not in self.heads]
 
-    @rule(target=answers, who=st.integers(0, 1), served=PACKS, digest=REQUESTS, attach=st.booleans())
-    def ask(self, who, served, digest, attach):
+    @rule(
+        target=answers,
+        who=st.integers(0, 1),
+        served=PACKS,
+        digest=REQUESTS,
+        attach=st.booleans(),
+        further=st.booleans(),
+    )
+    def ask(self, who, served, digest, attach, further):
         client, served = self.clients[who], self.servable(served)
         base = base_of(self.server.state, self.server.log, since=client.cursor, dropped=client.lost)
         held = base.held
@@ -443,6 +485,7 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
             attachable=offered if attach and self.content else (),
             content_travels_once=self.content,
             request_digest=digest,
+            continues=further,
         )
         self.check_promises(delta, base, served)
         travelling = tuple(item for item in offered if item.ref in delta.attached)

@@ -20,7 +20,7 @@ from sessions.core.state import (
 )
 
 refs = st.text("abcdef0123456789", min_size=1, max_size=6).map("mem_{}".format)
-entries = st.builds(Known, turn=st.integers(0, 50), rung=st.integers(0, 2))
+entries = st.builds(Known, turn=st.integers(0, 50), rung=st.integers(0, 2), page=st.integers(0, 3))
 steps = st.builds(
     TrajectoryStep,
     turn=st.integers(1, 50),
@@ -35,6 +35,7 @@ states = st.builds(
     turn=st.integers(0, 50),
     delta_cursor=st.integers(0, 99),
     last_request=st.text(max_size=8),
+    page=st.integers(0, 3),
 )
 
 
@@ -62,6 +63,7 @@ def test_json_has_the_words_of_the_protocol():
         "turn": 3,
         "delta_cursor": 4,
         "last_request": "",
+        "page": 0,
     }
 
 
@@ -89,8 +91,8 @@ def test_what_the_cap_keeps_was_never_served_before_what_it_drops(known, cap):
     kept = capped(known, cap)
     assert len(kept) == min(cap, len(known))
     assert kept.items() <= known.items()
-    dropped = [(known[ref].turn, ref) for ref in known.keys() - kept.keys()]
-    stays = [(known[ref].turn, ref) for ref in kept]
+    dropped = [(known[ref].turn, known[ref].page, ref) for ref in known.keys() - kept.keys()]
+    stays = [(known[ref].turn, known[ref].page, ref) for ref in kept]
     assert not dropped or not stays or max(dropped) < min(stays)
 
 
