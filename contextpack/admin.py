@@ -55,7 +55,7 @@ class ReceiptAdmin(VaultScopedAdmin):
     fields = (
         "ref",
         "vault",
-        ("actor", "scope"),
+        ("actor", "projects"),
         "session_id",
         "assembled_at",
         "request",
@@ -135,11 +135,11 @@ class PinAdmin(VaultScopedAdmin):
 
     key_field = "pk"  # one content address may be kept for several scopes
     change_form_template = "admin/contextpack/pin/change_form.html"
-    list_display = ("ref", "scope", "content_type", "size", "memory_count", "created_at", "withdrawn_at")
+    list_display = ("ref", "projects", "content_type", "size", "memory_count", "created_at", "withdrawn_at")
     list_filter = (VaultFilter, WithdrawnFilter, "created_at")
     ordering = ("-created_at", "-pk")
     search_fields = ("=ref", "=digest")
-    fields = ("ref", "vault", "scope", "digest", "content_type", ("created_at", "withdrawn_at"))
+    fields = ("ref", "vault", "projects", "digest", "content_type", ("created_at", "withdrawn_at"))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Pin]:
         pins: QuerySet[Pin] = super().get_queryset(request).defer("body").annotate(bytes=Length("body"))

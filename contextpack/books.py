@@ -1,11 +1,11 @@
 """Reading what was written down of earlier answers: receipts, why-not, pins."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from contextpack.core.receipts import fate_of, fates_from_wire
-from contextpack.models import EVERY_PROJECT, Pin, Receipt
+from contextpack.models import Pin, Receipt
 from cortex.errors import Gone, NotHere
 from memories.access import Caller
 from memories.core.kinds import Status
@@ -20,7 +20,7 @@ def find_receipt(caller: Caller, ref: str) -> Receipt:
     Raises: NotHere.
     """
     receipt = Receipt.objects.filter(vault_id=caller.vault.pk, ref=ref).first()
-    if receipt is None or not _is_readable(caller, receipt.scope):
+    if receipt is None or not caller.sees_all_of(receipt.projects):
         raise NotHere
     return receipt
 
@@ -70,7 +70,7 @@ def _absence(memory: Memory, receipt: Receipt) -> str:
         "archived": memory.status == Status.ARCHIVED,
         "pending": memory.status == Status.PENDING or memory.withheld,
         "expired": memory.expires_at is not None and memory.expires_at <= at,
-        "other_project": elsewhere or not _in_scope(memory.project, receipt.scope),
+        "other_project": elsewhere or not _in_scope(memory.project, receipt.projects),
         "superseded": _replaced_by_then(memory, known_at=known_at, as_of=as_of),
         "filtered": _is_filtered(memory, asked, known_at=known_at, as_of=as_of),
     }
@@ -106,8 +106,8 @@ def _mentions(memory: Memory, names: list[str]) -> bool:
     )
 
 
-def _in_scope(project: str, scope: str) -> bool:
-    return scope == EVERY_PROJECT or project == "" or project in scope.split("\n")
+def _in_scope(project: str, projects: Collection[str] | None) -> bool:
+    return projects is None or project == "" or project in projects
 
 
 def find_pin(caller: Caller, ref: str) -> Pin:
@@ -116,16 +116,9 @@ def find_pin(caller: Caller, ref: str) -> Pin:
     Raises: NotHere; Gone once something in it was forgotten or redacted.
     """
     pins = Pin.objects.filter(vault_id=caller.vault.pk, ref=ref).order_by("created_at", "pk")
-    pin = next((pin for pin in pins if _is_readable(caller, pin.scope)), None)
+    pin = next((pin for pin in pins if caller.sees_all_of(pin.projects)), None)
     if pin is None:
         raise NotHere
     if pin.withdrawn_at is not None:
         raise Gone("something in this pack was forgotten or redacted since")
     return pin
-
-
-def _is_readable(caller: Caller, scope: str) -> bool:
-    """A token that is limited to projects reads what was told to nobody with more of them."""
-    if caller.projects is None:
-        return True
-    return scope != EVERY_PROJECT and caller.projects.issuperset(scope.split("\n"))

@@ -5,10 +5,9 @@ from typing import ClassVar
 from django.db import models
 from django.utils import timezone
 
+from memories.access import EVERY_PROJECT, SCOPE_LENGTH
 from memories.ids import new_ref, random_key
 from memories.models.tenancy import TenantModel
-
-EVERY_PROJECT = "*"
 
 
 def new_receipt_ref() -> str:
@@ -21,8 +20,8 @@ class Receipt(TenantModel):
     id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
     ref = models.CharField(max_length=40, default=new_receipt_ref, editable=False)
     actor = models.CharField(max_length=200)
-    scope = models.CharField(
-        max_length=2000, default=EVERY_PROJECT, help_text="the projects the asker saw, or *"
+    projects = models.JSONField(
+        null=True, blank=True, help_text="the projects that the asker saw; empty: all of them"
     )
     session_id = models.CharField(max_length=200, blank=True, default="")
     assembled_at = models.DateTimeField(default=timezone.now)
@@ -52,7 +51,12 @@ class Pin(TenantModel):
 
     id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
     ref = models.CharField(max_length=80)
-    scope = models.CharField(max_length=2000, default=EVERY_PROJECT)
+    scope = models.CharField(
+        max_length=SCOPE_LENGTH,
+        default=EVERY_PROJECT,
+        help_text="digest of the projects that its callers see; * is all",
+    )
+    projects = models.JSONField(null=True, blank=True, help_text="these projects by name; empty: all of them")
     digest = models.CharField(max_length=80)
     content_type = models.CharField(max_length=100)
     body = models.BinaryField()

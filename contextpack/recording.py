@@ -14,8 +14,8 @@ from contextpack.core.envelope import build_envelope, coverage_block
 from contextpack.core.receipts import fates_as_wire, receipt_items
 from contextpack.core.rendering import as_json, as_markdown
 from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, ReceiptStub
-from contextpack.models import EVERY_PROJECT, Pin, Receipt
-from memories.access import Caller
+from contextpack.models import Pin, Receipt
+from memories.access import Caller, scope_digest
 
 JSON_TYPE: Final = "application/json"
 MARKDOWN_TYPE: Final = "text/markdown; charset=utf-8"
@@ -23,11 +23,6 @@ _PIN_LENGTH: Final = 40
 _PATIENCE_MS: Final = 200  # how long an answer that changes nothing else waits for a busy database
 
 log = logging.getLogger(__name__)
-
-
-def scope_of(caller: Caller) -> str:
-    """Return the projects that a caller sees, in the form in which receipts and pins keep it."""
-    return EVERY_PROJECT if caller.projects is None else "\n".join(sorted(caller.projects))
 
 
 # -- Receipts ------------------------------------------------------------------------------------
@@ -38,7 +33,7 @@ def draft_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Receip
     return Receipt(
         vault_id=caller.vault.pk,
         actor=caller.actor,
-        scope=scope_of(caller),
+        projects=_projects_of(caller),
         session_id=request.session_id or "",
         assembled_at=request.now,
         task=request.task,
@@ -109,6 +104,10 @@ def _save_later(receipt: Receipt) -> None:
         connection.close()
 
 
+def _projects_of(caller: Caller) -> list[str] | None:
+    return None if caller.projects is None else sorted(caller.projects)
+
+
 def _asked(request: ContextRequest) -> dict[str, Any]:
     return {
         "format": request.format.value,
@@ -139,8 +138,14 @@ def keep_pin(caller: Caller, request: ContextRequest, pack: Pack) -> PinStub:
     Pin.objects.get_or_create(
         vault_id=caller.vault.pk,
         ref=ref,
-        scope=scope_of(caller),
-        defaults={"digest": content, "content_type": content_type, "body": body, "refs": refs},
+        scope=scope_digest(caller.projects),
+        defaults={
+            "projects": _projects_of(caller),
+            "digest": content,
+            "content_type": content_type,
+            "body": body,
+            "refs": refs,
+        },
     )
     return PinStub(id=ref, digest=content)
 

@@ -1,7 +1,9 @@
 """Who calls: a bearer token becomes a `Caller`, bound to one vault. Nothing reads without one."""
 
+import hashlib
 import hmac
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
@@ -24,8 +26,20 @@ if TYPE_CHECKING:  # the settings name this module, and DRF's views read the set
 
 DEFAULT_VAULT = "default"
 OPERATOR = "operator"
+EVERY_PROJECT = "*"
+SCOPE_LENGTH = 64
 LAST_USE_RESOLUTION = timedelta(minutes=1)
 _SLUG_LENGTH = 100
+
+
+def scope_digest(projects: Collection[str] | None) -> str:
+    """Name a view of a vault for a key: `*` where it has every project, else a digest of those it has.
+
+    Equal views have equal names, however many projects they have and however long these are called.
+    """
+    if projects is None:
+        return EVERY_PROJECT
+    return hashlib.sha256(json.dumps(sorted(projects)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +57,10 @@ class Caller:
 
     def sees(self, project: str) -> bool:
         return self.projects is None or project == "" or project in self.projects
+
+    def sees_all_of(self, projects: Collection[str] | None) -> bool:
+        """Tell whether another view of the vault (None: every project) has nothing that this caller lacks."""
+        return self.projects is None or (projects is not None and self.projects.issuperset(projects))
 
     def require(self, scope: Scope) -> None:
         if not self.may(scope):

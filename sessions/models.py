@@ -5,26 +5,17 @@ A session keeps refs and the words of its tasks, never the text of a memory. Whe
 a session leaves out what may not be named.
 """
 
-import hashlib
-import json
 from typing import ClassVar
 
 from django.db import models
 from django.utils import timezone
 
+from memories.access import SCOPE_LENGTH, scope_digest
 from memories.ids import random_key
 from memories.models.tenancy import TenantModel
 from memories.querysets import Reader
 
 SESSION_ID_MAX_LENGTH = 200
-EVERY_PROJECT = "*"
-
-
-def scope_of(reader: Reader) -> str:
-    """Name the projects that a reader sees: `*`, or a digest of them."""
-    if reader.projects is None:
-        return EVERY_PROJECT
-    return hashlib.sha256(json.dumps(sorted(reader.projects)).encode()).hexdigest()
 
 
 class WorkingSessionQuerySet(models.QuerySet["WorkingSession"]):
@@ -32,7 +23,7 @@ class WorkingSessionQuerySet(models.QuerySet["WorkingSession"]):
 
     def visible_to(self, reader: Reader) -> "WorkingSessionQuerySet":
         """The sessions of this vault that were held under exactly this reader's view of it."""
-        return self.filter(vault_id=reader.vault.pk, scope=scope_of(reader))
+        return self.filter(vault_id=reader.vault.pk, scope=scope_digest(reader.projects))
 
 
 class WorkingSession(TenantModel):
@@ -44,7 +35,9 @@ class WorkingSession(TenantModel):
 
     id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
     session_id = models.CharField(max_length=SESSION_ID_MAX_LENGTH, help_text="the client's own name for it")
-    scope = models.CharField(max_length=64, help_text="digest of the projects that its callers see; * is all")
+    scope = models.CharField(
+        max_length=SCOPE_LENGTH, help_text="digest of the projects that its callers see; * is all"
+    )
     projects = models.JSONField(null=True, blank=True, help_text="these projects by name; empty: all of them")
     state = models.JSONField(default=dict)
     turn = models.PositiveIntegerField(default=0)

@@ -16,6 +16,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from cortex.errors import NotHere
+from memories.access import scope_digest
 from memories.querysets import Reader
 from sessions.core.delta import (
     SESSION_LOG_CAP,
@@ -29,7 +30,7 @@ from sessions.core.delta import (
     needs_log,
 )
 from sessions.core.state import SessionState, without_traces
-from sessions.models import DeltaRecord, WorkingSession, scope_of
+from sessions.models import DeltaRecord, WorkingSession
 from sessions.standing import Fallen, fallen_of
 
 Offer = Callable[[Collection[str]], Sequence[Served]]
@@ -156,7 +157,7 @@ def _locked(reader: Reader, turn: Turn) -> WorkingSession:
     fresh = WorkingSession(
         vault_id=reader.vault.pk,
         session_id=turn.session_id,
-        scope=scope_of(reader),
+        scope=scope_digest(reader.projects),
         projects=None if reader.projects is None else sorted(reader.projects),
         created_at=turn.now,
         updated_at=turn.now,

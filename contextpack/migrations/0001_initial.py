@@ -26,7 +26,20 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("ref", models.CharField(max_length=80)),
-                ("scope", models.CharField(default="*", max_length=2000)),
+                (
+                    "scope",
+                    models.CharField(
+                        default="*",
+                        help_text="digest of the projects that its callers see; * is all",
+                        max_length=64,
+                    ),
+                ),
+                (
+                    "projects",
+                    models.JSONField(
+                        blank=True, help_text="these projects by name; empty: all of them", null=True
+                    ),
+                ),
                 ("digest", models.CharField(max_length=80)),
                 ("content_type", models.CharField(max_length=100)),
                 ("body", models.BinaryField()),
@@ -70,9 +83,9 @@ class Migration(migrations.Migration):
                 ),
                 ("actor", models.CharField(max_length=200)),
                 (
-                    "scope",
-                    models.CharField(
-                        default="*", help_text="the projects the asker saw, or *", max_length=2000
+                    "projects",
+                    models.JSONField(
+                        blank=True, help_text="the projects that the asker saw; empty: all of them", null=True
                     ),
                 ),
                 ("session_id", models.CharField(blank=True, default="", max_length=200)),
