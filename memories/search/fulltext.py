@@ -28,7 +28,7 @@ BM25_B: Final = 0.3
 LIMIT: Final = 1_000
 TERMS_LIMIT: Final = 64  # of a longer task the rarest count
 # A task of a hundred words is not answered by a memory that has them all: so many of its rarest are a whole match.
-WHOLE_TERMS: Final = 8
+WHOLE_TERMS: Final = 6
 NAMED_LIMIT: Final = 16  # of the words that a memory shares with a task, so many are named
 # In a handful of memories every word is frequent; a match is measured as if there were this many.
 SMALLEST_COLLECTION: Final = 100
