@@ -29,15 +29,25 @@ from contextpack.core.types import (
 from contextpack.items import whole_item
 from contextpack.models import Receipt
 from contextpack.paging import next_page
-from contextpack.recording import JSON_TYPE, MARKDOWN_TYPE, keep_pin, save_patiently, stub_of, wanted_receipt
+from contextpack.recording import (
+    JSON_TYPE,
+    MARKDOWN_TYPE,
+    is_still_served,
+    keep_pin,
+    save_patiently,
+    stub_of,
+    wanted_receipt,
+)
 from contextpack.retrieval import gather_candidates, load_candidates
 from cortex.api.pagination import query_digest
 from cortex.api.rendering import dump_json
+from cortex.errors import Unavailable
 from memories.access import Caller
 from memories.core.text import content_terms
 from sessions.core.delta import Delta, Served
 from sessions.stepping import Turn, advance
 
+ATTEMPTS: Final = 4
 CONTENT_SHARE: Final = "Cortex-Content-Share"
 DELTA_HEADER: Final = "Cortex-Delta"
 # What an envelope says of itself, for a body that has no place for it.
@@ -73,21 +83,33 @@ class _Told:
 def answer_context(caller: Caller, request: ContextRequest) -> Answer:
     """Answer a task with the pack that fits the asking model's budget.
 
-    Raises: NotHere, Unprocessable and the like only before anything was written.
+    Where something in the pack was withdrawn before the pack could be written down, the task is answered anew.
+
+    Raises: NotHere, Unprocessable and the like only before anything was written; Unavailable where memories are
+        withdrawn faster than they can be packed.
     """
-    pack = assemble(gather_candidates(caller, request), request)
-    told = _record(caller, request, pack)
-    return _render(caller, request, pack, told)
+    for _ in range(ATTEMPTS):
+        pack = assemble(gather_candidates(caller, request), request)
+        told = _record(caller, request, pack)
+        if told is not None:
+            return _render(caller, request, pack, told)
+    raise Unavailable("what this pack would hold is being withdrawn; try again")
 
 
-def _record(caller: Caller, request: ContextRequest, pack: Pack) -> _Told:
-    """Step the session and write receipt and pin, all of it or none."""
+def _record(caller: Caller, request: ContextRequest, pack: Pack) -> _Told | None:
+    """Step the session and write receipt and pin, all of it or none.
+
+    Returns: None, and nothing is written, where not all of the pack may be served any more. An answer that
+        changes nothing is as good as one that was given a moment before.
+    """
     receipt = wanted_receipt(caller, request, pack)
     if request.session_id is None and not request.pin:
         if receipt:
             save_patiently(receipt)
         return _Told(delta=None, attached=(), receipt=receipt, pin=None)
     with transaction.atomic():
+        if not is_still_served(caller, pack, at=request.now, hold=request.pin):
+            return None
         delta, attached = _step(caller, request, pack)
         pin = keep_pin(caller, request, pack) if request.pin else None
         if receipt:

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from django.db.models import Exists, OuterRef
+
 from contextpack.core.receipts import fate_of, fates_from_wire
 from contextpack.models import Pin, Receipt
 from cortex.errors import Gone, NotHere
@@ -110,15 +112,27 @@ def _in_scope(project: str, projects: Collection[str] | None) -> bool:
     return projects is None or project == "" or project in projects
 
 
-def find_pin(caller: Caller, ref: str) -> Pin:
-    """Return a kept pack whose projects the caller sees all of.
+def find_pin(caller: Caller, ref: str, *, now: datetime) -> Pin:
+    """Return a kept pack whose projects the caller sees all of, and each of whose memories may be served now.
 
-    Raises: NotHere; Gone once something in it was forgotten or redacted.
+    Raises: NotHere, also where a memory in it moved to a project that the caller does not see; Gone once something
+        in it was forgotten or redacted, and as long as something in it is expired, archived or held for a review.
     """
     pins = Pin.objects.filter(vault_id=caller.vault.pk, ref=ref).order_by("created_at", "pk")
     pin = next((pin for pin in pins if caller.sees_all_of(pin.projects)), None)
     if pin is None:
         raise NotHere
-    if pin.withdrawn_at is not None:
-        raise Gone("something in this pack was forgotten or redacted since")
+    standing = _standing(caller.vault.pk, pin.refs, now=now)
+    if not all(caller.sees(project) for project, _ in standing.values()):
+        raise NotHere
+    if pin.withdrawn_at is not None or not all(ref in standing and standing[ref][1] for ref in pin.refs):
+        raise Gone("something in this pack was withdrawn since")
     return pin
+
+
+def _standing(vault_id: str, refs: Collection[str], *, now: datetime) -> dict[str, tuple[str, bool]]:
+    """Return for each ref that is still there its project, and whether it may be served; one statement."""
+    rows = Memory.objects.in_vault(vault_id)
+    served = Exists(rows.servable(now).filter(pk=OuterRef("pk")))
+    told = rows.filter(ref__among=refs).annotate(served=served).values_list("ref", "project", "served")
+    return {ref: (project, is_served) for ref, project, is_served in told}

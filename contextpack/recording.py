@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from contextpack.core.rendering import as_json, as_markdown
 from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, ReceiptStub
 from contextpack.models import Pin, Receipt
 from memories.access import Caller, scope_digest
+from memories.models import Memory
 
 JSON_TYPE: Final = "application/json"
 MARKDOWN_TYPE: Final = "text/markdown; charset=utf-8"
@@ -23,6 +25,28 @@ _PIN_LENGTH: Final = 40
 _PATIENCE_MS: Final = 200  # how long an answer that changes nothing else waits for a busy database
 
 log = logging.getLogger(__name__)
+
+
+def refs_in(pack: Pack) -> list[str]:
+    """Return every memory whose text, or whose fact, an answer carries: the folded ones, too."""
+    return sorted({ref for item in pack.items for ref in (item.ref, *item.folded_refs)})
+
+
+def is_still_served(caller: Caller, pack: Pack, *, at: datetime, hold: bool) -> bool:
+    """Tell whether all of a pack may still be served; one statement, inside the transaction that records it.
+
+    Args:
+        at: the moment for which the pack was gathered: time alone takes nothing out of it.
+        hold: let nobody withdraw any of it before this transaction ends. SQLite runs a writing transaction alone;
+            PostgreSQL locks the rows, and only where text is about to be copied.
+    """
+    refs = refs_in(pack)
+    rows = Memory.objects.visible_to(caller).servable(at).filter(ref__among=refs)
+    if hold:
+        rows = rows.order_by("pk").select_for_update(
+            no_key=True
+        )  # in one order: two pins never wait in a ring
+    return not refs or len(rows.values_list("ref", flat=True)) == len(refs)
 
 
 # -- Receipts ------------------------------------------------------------------------------------
@@ -134,7 +158,6 @@ def keep_pin(caller: Caller, request: ContextRequest, pack: Pack) -> PinStub:
     body, content_type = pinned_bytes(pack, request)
     content = digest(body)
     ref = f"pin_{content.removeprefix('sha256:')[:_PIN_LENGTH]}"
-    refs = sorted({ref for item in pack.items for ref in (item.ref, *item.folded_refs)})
     Pin.objects.get_or_create(
         vault_id=caller.vault.pk,
         ref=ref,
@@ -144,7 +167,7 @@ def keep_pin(caller: Caller, request: ContextRequest, pack: Pack) -> PinStub:
             "digest": content,
             "content_type": content_type,
             "body": body,
-            "refs": refs,
+            "refs": refs_in(pack),
         },
     )
     return PinStub(id=ref, digest=content)

@@ -127,14 +127,14 @@ class WhyNotView(APIView):
 
 
 class PinView(APIView):
-    """`/v1/pins/{ref}`: the same bytes for ever, until something in them is withdrawn."""
+    """`/v1/pins/{ref}`: the same bytes for ever, as long as all of what they say may be served."""
 
     scopes: ClassVar = {"GET": Scope.READ}
 
     @extend_schema(operation_id="get_pin", parameters=[_REF], responses={200: _PACK})
     def get(self, request: Request, ref: str) -> HttpResponse:
         refuse_query(request)
-        pin = find_pin(caller_of(request), ref)
+        pin = find_pin(caller_of(request), ref, now=timezone.now())
         return HttpResponse(bytes(pin.body), content_type=pin.content_type)
 
 

@@ -38,7 +38,10 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response | None:
     Returns: the refusal, or None for what nobody foresaw (Django then logs it and answers 500).
     """
     if isinstance(error, CortexError):
-        return _respond(problem(error.status_hint, error.detail, title=error.title, errors=error.errors))
+        response = _respond(problem(error.status_hint, error.detail, title=error.title, errors=error.errors))
+        if error.status_hint == HTTPStatus.SERVICE_UNAVAILABLE:
+            response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        return response
     if isinstance(error, Http404):
         return _respond(problem(404, "There is nothing here"))
     if isinstance(error, exceptions.ValidationError):
