@@ -77,13 +77,13 @@ _MARK_BLOCKS = (
     (0x1D165, 0x1D244),
     (0x1DA00, 0x1E94A),
 )
-_MARKS = _character_class(
+MARKS = _character_class(
     point
     for first, last in _MARK_BLOCKS
     for point in range(first, last + 1)
     if unicodedata.category(chr(point)) in {"Mn", "Mc"}
 )
-_INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _LATIN_GREEK_CYRILLIC = "A-Za-z\u00aa-\u02b8\u0370-\u052f\u1d00-\u1dbf\u1e00-\u1fff\u2c60-\u2c7f\ua640-\ua7ff"
 _UNSPACED = (
     "\u0e01-\u0e3a\u0e40-\u0eff"  # Thai, Lao
@@ -93,14 +93,14 @@ _UNSPACED = (
     "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb"  # Hangul
 )
 
-_MARK_FLOOD = re.compile(f"([{_MARKS}]{{{_LONGEST_MARK_RUN}}})[{_MARKS}]+")
-_INVISIBLES = re.compile(f"[{_INVISIBLE}]")
-_ACCENTS = re.compile(f"(?<=[{_LATIN_GREEK_CYRILLIC}])[{_MARKS}]+")
-_ALL_MARKS = re.compile(f"[{_MARKS}]+")
+_MARK_FLOOD = re.compile(f"([{MARKS}]{{{_LONGEST_MARK_RUN}}})[{MARKS}]+")
+_INVISIBLES = re.compile(f"[{INVISIBLE}]")
+_ACCENTS = re.compile(f"(?<=[{_LATIN_GREEK_CYRILLIC}])[{MARKS}]+")
+_ALL_MARKS = re.compile(f"[{MARKS}]+")
 _SEGMENTS = re.compile(
     f"(?P<unspaced>[{_UNSPACED}]+)"
-    f"|(?P<compound>(?:(?![{_UNSPACED}])[^\\W_][{_MARKS}]*)+"
-    f"(?:[-_.'’](?:(?![{_UNSPACED}])[^\\W_][{_MARKS}]*)+)*)"
+    f"|(?P<compound>(?:(?![{_UNSPACED}])[^\\W_][{MARKS}]*)+"
+    f"(?:[-_.'’](?:(?![{_UNSPACED}])[^\\W_][{MARKS}]*)+)*)"
 )
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _ASCII_COMPOUNDS = re.compile(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")

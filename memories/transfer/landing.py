@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from memories.models import Capture, Entity, Memory, Tombstone, Vault
 from memories.rows import in_chunks
-from memories.writing.erasing import cut
+from memories.writing.erasing import cut_out
 
 Row = dict[str, Any]
 Reasons = list[str | None]
@@ -79,7 +79,7 @@ class Landing:
             stones = Tombstone.objects.filter(vault_id=self.vault.pk, ref__in=chunk)
             self.forgotten.update(stones.values_list("ref", flat=True))
         texts = [row["content"] for row in memories if row["ref"] in self.forgotten and row["content"]]
-        self.forgotten_texts = sorted(set(texts), key=len, reverse=True)
+        self.forgotten_texts = sorted(set(texts))
         citing: dict[str, set[str]] = {}
         for row in sources:
             if row["capture"] is not None:
@@ -87,9 +87,7 @@ class Landing:
         self.lost_captures = {ref for ref, by in citing.items() if by <= self.forgotten}
 
     def without_forgotten(self, text: str) -> str:
-        for forgotten in self.forgotten_texts:
-            text = cut(text, forgotten)
-        return text
+        return cut_out(text, self.forgotten_texts) if self.forgotten_texts else text
 
     def check_chains(self, rows: Iterable[Row]) -> None:
         """Find the memories whose successors lead back to them: no such chain may enter."""

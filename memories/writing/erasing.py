@@ -6,15 +6,17 @@ tombstones. Both run inside the caller's transaction.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import or_
 from typing import Any, Final
 
-from django.db.models import F, Q, QuerySet, TextField, Value
-from django.db.models.functions import Cast, StrIndex
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
+from memories.core.passages import cut, quotes
+from memories.core.text import content_hash
 from memories.models import (
     Capture,
     Conflict,
@@ -33,6 +35,8 @@ from memories.writing.naming import unlink_entities
 
 FORGOTTEN_MARK: Final = "[forgotten]"
 GONE_STATUS: Final = 410
+_PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_WORD: Final = re.compile(r"[^\W_]")
 
 
 def erase(vault: Vault, memories: Sequence[Memory], *, actor: str, now: datetime) -> Counter[str]:
@@ -87,11 +91,9 @@ def announce(vault_id: str, memories: Sequence[Memory], *, erase: bool) -> Count
     return erased
 
 
-def cut(text: str, secret: str) -> str:
-    """Replace each whole occurrence of a text within another."""
-    if not secret or secret not in text:
-        return text
-    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", FORGOTTEN_MARK, text)
+def cut_out(text: str, passages: Iterable[str]) -> str:
+    """Replace each whole occurrence of passages within a text, however it is wrapped or spelled there."""
+    return cut(text, passages, mark=FORGOTTEN_MARK) if text else text
 
 
 # -- Evidence ------------------------------------------------------------------------------------
@@ -108,14 +110,14 @@ def _erase_evidence(vault_id: str, memories: Sequence[Memory]) -> dict[str, int]
     )
     captures = delete_rows(Capture.objects.filter(vault_id=vault_id, pk__in=cited - kept))
     texts = [memory.content for memory in memories if memory.content]
-    cut_out = _cut_captures(vault_id, kept, texts) + _cut_sources(vault_id, {url for url, _ in rows}, texts)
-    return {"sources": sources, "captures": captures, "passages": cut_out}
+    passages = _cut_captures(vault_id, kept, texts) + _cut_sources(vault_id, {url for url, _ in rows}, texts)
+    return {"sources": sources, "captures": captures, "passages": passages}
 
 
 def _cut_captures(vault_id: str, pks: set[int], texts: Sequence[str]) -> int:
     count = 0
     for capture in Capture.objects.filter(vault_id=vault_id, pk__in=pks):
-        content, title = _cut_all(capture.content, texts), _cut_all(capture.title, texts)
+        content, title = cut_out(capture.content, texts), cut_out(capture.title, texts)
         if (content, title) != (capture.content, capture.title):
             # Without its hash the shortened text is no twin of the same capture coming again.
             rows = Capture.objects.filter(vault_id=vault_id, pk=capture.pk)
@@ -126,17 +128,11 @@ def _cut_captures(vault_id: str, pks: set[int], texts: Sequence[str]) -> int:
 def _cut_sources(vault_id: str, urls: set[str], texts: Sequence[str]) -> int:
     count = 0
     for source in Source.objects.filter(vault_id=vault_id, url__in=urls).exclude(text="", title=""):
-        text, title = _cut_all(source.text, texts), _cut_all(source.title, texts)
+        text, title = cut_out(source.text, texts), cut_out(source.title, texts)
         if (text, title) != (source.text, source.title):
             rows = Source.objects.filter(vault_id=vault_id, pk=source.pk)
             count += rows.update(text=text, title=title[:500])
     return count
-
-
-def _cut_all(text: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        text = cut(text, secret)
-    return text
 
 
 def _erase_answers(memories: Sequence[Memory]) -> int:
@@ -180,19 +176,49 @@ def rows_holding(memories: Sequence[Memory]) -> int:
     """Count the rows that still hold the text of erased memories, which are all of one text.
 
     What counts: memories of their project with exactly this text, evidence of it within the project, and
-    remembered answers about them. Another project's memory of the same text is that project's own.
+    remembered answers about them, whatever the case, the accents and the wrapping. Another project's memory of the
+    same text is that project's own.
     """
     first = memories[0]
-    rows = {"vault_id": first.vault_id}
-    text = Value(first.content)
-    same = Memory.objects.filter(Q(content=first.content) | Q(summary=first.content), **rows)
-    captures = Capture.objects.filter(**rows, project=first.project)
-    sources = Source.objects.filter(**rows, memory__vault_id=first.vault_id, memory__project=first.project)
-    answers = _answers_about(memories)
-    places = (
-        captures.annotate(place=StrIndex(F("content"), text)),
-        sources.exclude(text="").annotate(place=StrIndex(F("text"), text)),
-        answers.annotate(place=StrIndex(F("told"), text)),
+    vault_id, text = first.vault_id, first.content
+    own = Memory.objects.in_vault(vault_id).filter(project=first.project)
+    summaries = _near(own.filter(summary__isnull=False), ("summary",), text).values_list("summary", flat=True)
+    captures = Capture.objects.filter(vault_id=vault_id, project=first.project)
+    sources = Source.objects.filter(
+        vault_id=vault_id, memory__vault_id=vault_id, memory__project=first.project
     )
-    held = sum(found.filter(place__gt=0).count() for found in places)
-    return held + same.filter(project=first.project).count()
+    answers = _answers_about(memories).values_list("body", flat=True)
+    return (
+        own.filter(content_hash=first.content_hash).count()
+        + sum(content_hash(summary or "") == first.content_hash for summary in summaries)
+        + _count_quoting(captures, ("content", "title"), text)
+        + _count_quoting(sources, ("text", "title"), text)
+        + sum(any(quotes(said, text) for said in _strings_in(body)) for body in answers)
+    )
+
+
+def _count_quoting(rows: QuerySet[Any, Any], columns: tuple[str, ...], text: str) -> int:
+    told = _near(rows, columns, text).values_list(*columns)
+    return sum(any(quotes(said, text) for said in row) for row in told.iterator())
+
+
+def _near(rows: QuerySet[Any, Any], columns: tuple[str, ...], text: str) -> QuerySet[Any, Any]:
+    """Narrow rows to those that may hold a text: that have its longest word, which no engine spells otherwise."""
+    plain = _PLAIN_WORD.findall(text) or _WORD.findall(text)
+    if not plain:
+        return rows
+    word = max(plain, key=len)
+    spelled = {word, word.lower(), word.upper(), word.capitalize()}  # SQLite folds the case of ASCII alone
+    found = (Q(**{f"{column}__icontains": form}) for column in columns for form in sorted(spelled))
+    return rows.filter(reduce(or_, found))
+
+
+def _strings_in(body: Any) -> Iterator[str]:
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, Mapping):
+        for value in body.values():
+            yield from _strings_in(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _strings_in(value)
