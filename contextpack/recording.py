@@ -1,13 +1,15 @@
 """What is kept of an answer: receipts, pins, and their withdrawal."""
 
-import logging
-import threading
+import json
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import partial, reduce
+from operator import or_
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from contextpack.core.canonical import canonical_bytes, digest, pack_digest
@@ -18,13 +20,11 @@ from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, Re
 from contextpack.models import Pin, Receipt
 from memories.access import Caller, scope_digest
 from memories.models import Memory
+from memories.patience import deferred, write_soon
 
 JSON_TYPE: Final = "application/json"
 MARKDOWN_TYPE: Final = "text/markdown; charset=utf-8"
 _PIN_LENGTH: Final = 40
-_PATIENCE_MS: Final = 200  # how long an answer that changes nothing else waits for a busy database
-
-log = logging.getLogger(__name__)
 
 
 def refs_in(pack: Pack) -> list[str]:
@@ -91,41 +91,13 @@ def wanted_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Recei
 def save_patiently(receipt: Receipt) -> None:
     """Save a receipt without letting its answer wait for another writer.
 
-    A read must not queue behind a long write: where the database stays busy, a thread of this process writes
-    the receipt once it is free again.
+    A read must not queue behind a long write: where the database stays busy, the receipt is written, and can be
+    read, as soon as it is free again.
     """
-    if connection.vendor != "sqlite":
-        receipt.save(force_insert=True)
-        return
-    try:
-        with _short_patience():
-            receipt.save(force_insert=True)
-    except OperationalError:
-        threading.Thread(target=_save_later, args=(receipt,), name="receipt", daemon=False).start()
-
-
-class _short_patience:
-    """Within it, this connection gives up on a locked database after a moment."""
-
-    def __enter__(self) -> None:
-        self._set(_PATIENCE_MS)
-
-    def __exit__(self, *_: object) -> None:
-        self._set(int(settings.DATABASES["default"]["OPTIONS"]["timeout"]) * 1_000)
-
-    @staticmethod
-    def _set(milliseconds: int) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
-
-
-def _save_later(receipt: Receipt) -> None:
-    try:
-        receipt.save(force_insert=True)
-    except OperationalError:
-        log.warning("a receipt was lost: the database stayed locked", extra={"receipt": receipt.ref})
-    finally:
-        connection.close()
+    save = partial(receipt.save, force_insert=True)
+    # Where other writes wait already, the database is known to be busy.
+    if not deferred.is_idle or not write_soon(save):
+        deferred.add(save)
 
 
 def _projects_of(caller: Caller) -> list[str] | None:
@@ -145,6 +117,24 @@ def _asked(request: ContextRequest) -> dict[str, Any]:
         "since": request.since,
         "page": bool(request.already_sent),
     }
+
+
+def blank_receipts(vault_id: str, refs: Collection[str]) -> int:
+    """Take from the receipts the words that these memories shared with a task: they are words of their text.
+
+    Returns: how many receipts had any.
+    """
+    rows = Receipt.objects.filter(vault_id=vault_id).annotate(text=Cast("items", TextField()))
+    named = reduce(or_, (Q(text__contains=json.dumps(ref)) for ref in refs), Q(pk__in=[]))
+    served = dict(rows.filter(named).values_list("pk", "items"))
+    for pk, items in served.items():
+        blanked = [_without_words(item) if item["ref"] in refs else item for item in items]
+        Receipt.objects.filter(vault_id=vault_id, pk=pk).update(items=blanked)
+    return len(served)
+
+
+def _without_words(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {**item, "why": {**item["why"], "matched_terms": []}}
 
 
 # -- Pins ----------------------------------------------------------------------------------------
@@ -194,4 +184,6 @@ def on_content_withdrawn(
     sender: object, *, vault_id: str, refs: frozenset[str], erase: bool, **_: object
 ) -> Mapping[str, int]:
     """Drop the copies that this app keeps of withdrawn text (receiver of `content_withdrawn`)."""
-    return {"pins": withdraw_pins(vault_id, refs)} if erase else {}
+    if not erase:
+        return {}
+    return {"pins": withdraw_pins(vault_id, refs), "receipts": blank_receipts(vault_id, refs)}

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
-from django.db import OperationalError
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -20,6 +19,7 @@ from rest_framework.throttling import SimpleRateThrottle
 from cortex.errors import NotAllowed, Unprocessable
 from memories.models import ALL_SCOPES, AccessToken, Scope, Vault
 from memories.models.vault import token_digest
+from memories.patience import write_soon
 
 if TYPE_CHECKING:  # the settings name this module, and DRF's views read the settings when imported
     from rest_framework.views import APIView
@@ -136,10 +136,8 @@ def _note_use(token: AccessToken, now: datetime) -> None:
     """Record the last use, at most once a minute: a read must not queue behind a writer for it."""
     if token.last_used_at and now - token.last_used_at < LAST_USE_RESOLUTION:
         return
-    try:
-        AccessToken.objects.filter(pk=token.pk).update(last_used_at=now)
-    except OperationalError:
-        return  # the database is busy writing; the next call records it
+    # Where the database is busy, the next call records it.
+    write_soon(lambda: AccessToken.objects.filter(pk=token.pk).update(last_used_at=now))
 
 
 class HasScope(BasePermission):
