@@ -1,7 +1,8 @@
 """What is kept of an answer: receipts, pins, and their withdrawal."""
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import partial, reduce
 from operator import or_
@@ -19,12 +20,17 @@ from contextpack.core.rendering import as_json, as_markdown
 from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, ReceiptStub
 from contextpack.models import Pin, Receipt
 from memories.access import Caller, scope_digest
+from memories.core.passages import quotes
+from memories.core.text import normalise
 from memories.models import Memory
 from memories.patience import deferred, write_soon
 
 JSON_TYPE: Final = "application/json"
 MARKDOWN_TYPE: Final = "text/markdown; charset=utf-8"
+WITHDRAWN_TASK: Final = "[a task that quoted what was forgotten since]"
 _PIN_LENGTH: Final = 40
+_SENTENCE_ENDS: Final = " \t\n.!?…。！？"
+_PLAIN_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
 def refs_in(pack: Pack) -> list[str]:
@@ -137,6 +143,34 @@ def _without_words(item: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "why": {**item["why"], "matched_terms": []}}
 
 
+def cut_tasks(vault_id: str, texts: Collection[str]) -> int:
+    """Take the tasks from receipts in which they quote any of these texts, however it is spelled there.
+
+    Returns: how many receipts lost theirs.
+    """
+    quoting = _quoting(texts)
+    rows = Receipt.objects.filter(vault_id=vault_id).exclude(task=WITHDRAWN_TASK).values_list("pk", "task")
+    holding = [pk for pk, task in rows.iterator() if quoting(task)] if texts else []
+    return Receipt.objects.filter(vault_id=vault_id, pk__among=holding).update(task=WITHDRAWN_TASK)
+
+
+def _quoting(texts: Collection[str]) -> Callable[[str], bool]:
+    """Return whether a task quotes any of the texts; the end of a sentence is none of its words."""
+    passages = [passage for text in texts if (passage := text.strip().rstrip(_SENTENCE_ENDS))]
+    telling = {
+        passage: max(_PLAIN_WORD.findall(normalise(passage)), key=len, default="") for passage in passages
+    }
+
+    def quoting(task: str) -> bool:
+        # Most tasks are plain and lack the passage's longest plain word: no need to take them apart.
+        plain = task.casefold() if task.isascii() else None
+        return any(
+            quotes(task, passage) for passage in passages if plain is None or telling[passage] in plain
+        )
+
+    return quoting
+
+
 # -- Pins ----------------------------------------------------------------------------------------
 
 
@@ -181,9 +215,19 @@ def withdraw_pins(vault_id: str, refs: Collection[str]) -> int:
 
 
 def on_content_withdrawn(
-    sender: object, *, vault_id: str, refs: frozenset[str], erase: bool, **_: object
+    sender: object,
+    *,
+    vault_id: str,
+    refs: frozenset[str],
+    erase: bool,
+    texts: tuple[str, ...] = (),
+    **_: object,
 ) -> Mapping[str, int]:
     """Drop the copies that this app keeps of withdrawn text (receiver of `content_withdrawn`)."""
     if not erase:
         return {}
-    return {"pins": withdraw_pins(vault_id, refs), "receipts": blank_receipts(vault_id, refs)}
+    return {
+        "pins": withdraw_pins(vault_id, refs),
+        "receipts": blank_receipts(vault_id, refs),
+        "tasks": cut_tasks(vault_id, texts),
+    }
