@@ -14,8 +14,7 @@ from django.db import transaction
 from contextpack.core.assembly import assemble
 from contextpack.core.envelope import build_envelope
 from contextpack.core.mql import pack_follow_ups
-from contextpack.core.rendering import as_json, as_markdown, item_text
-from contextpack.core.tokens import estimate_tokens, family_of
+from contextpack.core.rendering import as_json, as_markdown
 from contextpack.core.types import (
     RUNG_ORDER,
     ContextRequest,
@@ -29,6 +28,7 @@ from contextpack.core.types import (
 from contextpack.items import whole_item
 from contextpack.models import Receipt
 from contextpack.paging import next_page
+from contextpack.pricing import Prices, account_for
 from contextpack.recording import (
     JSON_TYPE,
     MARKDOWN_TYPE,
@@ -156,14 +156,18 @@ def _heads_that_fit(
 ) -> dict[str, Item]:
     """Make items of memories that replaced held ones, as long as they fit into what the pack left of its budget."""
     found = load_candidates(caller, matches={}, standing=dict.fromkeys(sorted(heads), PackLayer.FACTS))
-    family, room = family_of(request.profile, request.model), pack.budget.tokens - pack.budget.used
+    prices = Prices(request)
+    room, sections = pack.budget.tokens - pack.budget.used, {item.candidate.layer for item in pack.items}
     fitting: dict[str, Item] = {}
     for candidate in found:
         item = whole_item(candidate)
-        item = replace(item, tokens=estimate_tokens(item_text(item, request.format), family))
-        if item.tokens <= room:
+        item = replace(item, tokens=prices.of_item(item))
+        layer = candidate.layer
+        cost = item.tokens + (0 if layer in sections else prices.of_section(layer))
+        if cost <= room:
             fitting[item.ref] = item
-            room -= item.tokens
+            sections.add(layer)
+            room -= cost
     return fitting
 
 
@@ -234,9 +238,7 @@ def _travelling(request: ContextRequest, pack: Pack, told: _Told) -> tuple[froze
         return None, pack
     fresh = frozenset(ref for ref, _ in told.delta.new) | frozenset(told.delta.changed)
     items = (*pack.items, *told.attached)
-    travelling = [item for item in items if item.ref in fresh]
-    budget = replace(pack.budget, used=sum(item.tokens for item in travelling))
-    return fresh, replace(pack, items=items, budget=budget)
+    return fresh, account_for(replace(pack, items=items), request, sent=fresh)
 
 
 def _content_share(pack: Pack) -> str:
