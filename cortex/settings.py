@@ -161,5 +161,10 @@ LOGGING: dict[str, Any] = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
     "root": {"handlers": ["stderr"], "level": CORTEX_LOG_LEVEL},
     # What a client did wrong is told to the client; a log of it would only drown what we did wrong.
-    "loggers": {"django.server": {"level": "WARNING"}, "django.request": {"level": "ERROR"}},
+    # Statements are logged with their parameters, which are memory text.
+    "loggers": {
+        "django.server": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},
+        "django.db.backends": {"level": "INFO"},
+    },
 }
