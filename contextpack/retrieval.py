@@ -16,8 +16,8 @@ from contextpack.core.strength import COSINE_FLOOR, is_noise, is_relevant, match
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
 from memories.access import Caller
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
-from memories.core.supersession import active_head
-from memories.core.text import content_terms, unpack_hashes
+from memories.core.supersession import active_heads
+from memories.core.text import content_terms, hash_terms, terms, unpack_hashes
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
 from memories.search import fulltext, naming, vectors
@@ -45,7 +45,7 @@ class Match:
     relevance: float
     fused_rank: int
     retrievers: tuple[str, ...]
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # of the task; on lineage those that a predecessor has
 
 
 Universe = Mapping[int, tuple[str, ...]]
@@ -105,8 +105,9 @@ def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> U
     old = Memory.objects.visible_to(caller).filter(superseded_by__isnull=False, superseded_at__lte=known_at)
     links = [(pk, ref, after) for pk, ref, after in old.values_list("pk", "ref", "superseded_by") if after]
     successor = {ref: after for _, ref, after in links}
-    heads = {pk: active_head(ref, successor) for pk, ref, _ in links}
-    return answers | {pk: (*answers.get(pk, ()), head) for pk, head in heads.items() if head in told}
+    heads = active_heads(successor)
+    standing_in = {pk: heads[ref] for pk, ref, _ in links if heads.get(ref) in told}
+    return answers | {pk: (*answers.get(pk, ()), head) for pk, head in standing_in.items()}
 
 
 # -- Matching ------------------------------------------------------------------------------------
@@ -278,21 +279,30 @@ def load_candidates(
     found = Memory.objects.visible_to(caller).filter(ref__among=refs).values_list(*_ROW_FIELDS)
     rows = {row[1]: row for row in found}
     beside = stand_beside(caller.vault.pk, [row[0] for row in rows.values()])
+    spoken = _hashes_of(matches.values(), caller.vault.language)
     return [
-        _candidate(rows[ref], beside, match=matches.get(ref), standing=standing.get(ref))
+        _candidate(rows[ref], beside, match=matches.get(ref), standing=standing.get(ref), spoken=spoken)
         for ref in refs
         if ref in rows
     ]
 
 
 def _candidate(
-    row: tuple[Any, ...], beside: Beside, *, match: Match | None, standing: PackLayer | None
+    row: tuple[Any, ...],
+    beside: Beside,
+    *,
+    match: Match | None,
+    standing: PackLayer | None,
+    spoken: Mapping[str, frozenset[int]],
 ) -> Candidate:
     (pk, ref, content, summary, kind, layer, occurred_at, captured_at, confidence, author,
      occurrences, thread, position, speaker, hashes) = row  # fmt: skip
     own = pack_layer(layer, kind)
     placed = own if match or standing is None else standing
     by_name_only = match is not None and match.retrievers == ("entity",) and own is PackLayer.FACTS
+    term_ids = unpack_hashes(bytes(hashes))
+    # On lineage the words are a predecessor's; told are those that this memory has itself.
+    words = tuple(word for word in match.words if spoken[word] <= term_ids) if match else ()
     return Candidate(
         ref=ref,
         content=content,
@@ -307,22 +317,26 @@ def _candidate(
         thread=thread,
         position=position,
         speaker=speaker,
-        term_ids=unpack_hashes(bytes(hashes)),
+        term_ids=term_ids,
         source_urls=beside.sources.get(pk, ()),
         entities=beside.entities.get(pk, ()),
         conflicts_with=beside.conflicts.get(pk, frozenset()),
         protected=own is PackLayer.CONSTRAINTS,
-        **_provenance(match, standing),
+        relevance=match.relevance if match else None,
+        relevance_basis=_basis(match),
+        retrievers=match.retrievers if match else ("recency" if standing is PackLayer.RECENCY else "layer",),
+        matched_terms=words,
+        fused_rank=match.fused_rank if match else None,
     )
 
 
-def _provenance(match: Match | None, standing: PackLayer | None) -> dict[str, Any]:
+def _basis(match: Match | None) -> str | None:
     if match is None:
-        return {"retrievers": ("recency",) if standing is PackLayer.RECENCY else ("layer",)}
-    return {
-        "relevance": match.relevance,
-        "relevance_basis": "cosine" if match.retrievers == ("vector",) else "rrf",
-        "retrievers": match.retrievers,
-        "matched_terms": match.words,
-        "fused_rank": match.fused_rank,
-    }
+        return None
+    return "cosine" if match.retrievers == ("vector",) else "rrf"
+
+
+def _hashes_of(matches: Iterable[Match], language: str) -> dict[str, frozenset[int]]:
+    """Return the hashed terms of every word by which something matched."""
+    words = {word for match in matches for word in match.words}
+    return {word: hash_terms(terms(word, language)) for word in words}

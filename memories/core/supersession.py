@@ -1,29 +1,28 @@
 """Which memory speaks for which: walks over {ref: successor}, each bounded and safe from cycles."""
 
-from collections.abc import Iterator, Mapping
-
-from cortex.errors import StateConflict
-
-CHAIN_LIMIT = 10_000
+from collections.abc import Mapping
 
 
-def active_head(ref: str, successor: Mapping[str, str], *, limit: int = CHAIN_LIMIT) -> str:
-    """Return the memory that is current in place of `ref`: itself where nothing replaced it.
+def active_heads(successor: Mapping[str, str]) -> dict[str, str]:
+    """Return for every superseded memory the one that is current in its place.
 
-    Raises: StateConflict if the chain closes on itself or is longer than the limit.
+    Args:
+        successor: ref → what replaced it.
+    Returns: ref → head, for each key of `successor`; each link is walked once, however long the chains. What
+        stands in a cycle, or before one, has no head and is left out: reading never fails over a broken chain.
     """
-    head = ref
-    for head in _walk(ref, successor, limit=limit):  # noqa: B007  the last one is the answer
-        pass
-    return head
-
-
-def chain(ref: str, successor: Mapping[str, str]) -> tuple[str, ...]:
-    """Return `ref` and all that replaced it in turn, the active head last.
-
-    Raises: StateConflict if the chain closes on itself or is longer than `CHAIN_LIMIT`.
-    """
-    return tuple(_walk(ref, successor, limit=CHAIN_LIMIT))
+    heads: dict[str, str | None] = {}
+    for start in successor:
+        path: list[str] = []
+        walked: set[str] = set()
+        current = start
+        while current in successor and current not in heads and current not in walked:
+            walked.add(current)
+            path.append(current)
+            current = successor[current]
+        head = None if current in walked else heads.get(current, current)
+        heads.update(dict.fromkeys(path, head))
+    return {ref: head for ref, head in heads.items() if head is not None}
 
 
 def closes_cycle(ref: str, replacement: str, successor: Mapping[str, str]) -> bool:
@@ -36,16 +35,3 @@ def closes_cycle(ref: str, replacement: str, successor: Mapping[str, str]) -> bo
         seen.add(current)
         current = successor.get(current)
     return False
-
-
-def _walk(ref: str, successor: Mapping[str, str], *, limit: int) -> Iterator[str]:
-    seen: set[str] = set()
-    current: str | None = ref
-    while current is not None:
-        if current in seen:
-            raise StateConflict("a chain of successors closes on itself")
-        if len(seen) > limit:
-            raise StateConflict(f"a chain of successors is longer than {limit}")
-        seen.add(current)
-        yield current
-        current = successor.get(current)

@@ -1,6 +1,6 @@
 """What stands beside a pool of memories: what each cites, whom it names, what it openly contradicts.
 
-One statement for all three. A pool has two hundred memories and is read for every pack; through the ORM these
+One statement for all three. A pool has a hundred memories and is read for every pack; through the ORM these
 are three statements, whose making takes longer than their running.
 """
 
@@ -17,21 +17,25 @@ _ASKED: Final = {
 }
 _STATEMENT: Final = """
     WITH asked AS ({asked})
-    SELECT 1, s.memory_id, s.url, 0
+    SELECT 1, s.memory_id, s.url
     FROM memories_source s WHERE s.vault_id = %s AND s.memory_id IN (SELECT id FROM asked)
     UNION ALL
-    SELECT 2, n.memory_id, e.name, 0
+    SELECT 2, n.memory_id, e.name
     FROM memories_mention n JOIN memories_entity e ON e.vault_id = n.vault_id AND e.id = n.entity_id
     WHERE n.vault_id = %s AND n.memory_id IN (SELECT id FROM asked)
     UNION ALL
-    SELECT 3, c.left_id, m.ref, c.right_id
+    SELECT 3, c.left_id, m.ref
     FROM memories_conflict c JOIN memories_memory m ON m.vault_id = c.vault_id AND m.id = c.right_id
-    WHERE c.vault_id = %s AND c.resolved_at IS NULL AND c.left_id IN (SELECT id FROM asked)
+    WHERE c.vault_id = %s AND c.resolved_at IS NULL AND c.left_id IN (SELECT id FROM asked) AND {counts}
     UNION ALL
-    SELECT 3, c.right_id, m.ref, c.left_id
+    SELECT 3, c.right_id, m.ref
     FROM memories_conflict c JOIN memories_memory m ON m.vault_id = c.vault_id AND m.id = c.left_id
-    WHERE c.vault_id = %s AND c.resolved_at IS NULL AND c.right_id IN (SELECT id FROM asked)
+    WHERE c.vault_id = %s AND c.resolved_at IS NULL AND c.right_id IN (SELECT id FROM asked) AND {counts}
 """
+# An other side that may not be told, or was replaced, puts nothing in doubt.
+_COUNTS: Final = (
+    "m.status = 'approved' AND m.superseded_by IS NULL AND m.redacted_at IS NULL AND NOT m.withheld"
+)
 _SOURCE, _ENTITY, _CONFLICT = 1, 2, 3
 
 
@@ -41,9 +45,7 @@ class Beside:
 
     sources: dict[int, tuple[str, ...]] = field(default_factory=dict)
     entities: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    conflicts: dict[int, frozenset[str]] = field(
-        default_factory=dict
-    )  # refs, as far as they were asked for too
+    conflicts: dict[int, frozenset[str]] = field(default_factory=dict)  # refs of the other sides
 
 
 def stand_beside(vault_id: str, memory_ids: Collection[int]) -> Beside:
@@ -51,10 +53,8 @@ def stand_beside(vault_id: str, memory_ids: Collection[int]) -> Beside:
     if not memory_ids:
         return Beside()
     found: dict[int, dict[int, list[str]]] = {_SOURCE: {}, _ENTITY: {}, _CONFLICT: {}}
-    asked = frozenset(memory_ids)
-    for what, memory_id, text, other in _rows(vault_id, asked):
-        if what != _CONFLICT or other in asked:
-            found[what].setdefault(memory_id, []).append(text)
+    for what, memory_id, text in _rows(vault_id, memory_ids):
+        found[what].setdefault(memory_id, []).append(text)
     return Beside(
         sources={memory_id: tuple(sorted(urls)) for memory_id, urls in found[_SOURCE].items()},
         entities={memory_id: tuple(sorted(names)) for memory_id, names in found[_ENTITY].items()},
@@ -62,8 +62,9 @@ def stand_beside(vault_id: str, memory_ids: Collection[int]) -> Beside:
     )
 
 
-def _rows(vault_id: str, memory_ids: Collection[int]) -> list[tuple[int, int, str, int]]:
+def _rows(vault_id: str, memory_ids: Collection[int]) -> list[tuple[int, int, str]]:
     keys: Any = list(memory_ids) if connection.vendor == "postgresql" else json.dumps(list(memory_ids))
+    statement = _STATEMENT.format(asked=_ASKED[connection.vendor], counts=_COUNTS)
     with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT.format(asked=_ASKED[connection.vendor]), [keys, *[vault_id] * 4])
+        cursor.execute(statement, [keys, *[vault_id] * 4])
         return list(cursor.fetchall())

@@ -74,7 +74,7 @@ class TestTerseCorrections:
         assert body["items"][0]["ref"] == new
         assert old not in refs(body)
         assert body["items"][0]["why"]["fused_rank"] == 1
-        assert {"search", "engine", "synonyms"} <= set(body["items"][0]["why"]["matched_terms"])
+        assert body["items"][0]["why"]["matched_terms"] == []  # those words are the old note's, not its own
 
 
 class TestUnrelated:
