@@ -5,7 +5,8 @@ from django.dispatch import Signal
 content_withdrawn = Signal()
 """Sent inside the withdrawing transaction.
 
-Arguments: vault_id (str), refs (frozenset[str]), erase (bool: forgotten or redacted, so copies of the text go too).
+Arguments: vault_id (str), refs (frozenset[str]), erase (bool: forgotten or redacted, so copies of the text go too),
+texts (tuple[str, ...]: what is erased, so that a quote of it can be cut out of what stays; empty unless `erase`).
 A receiver returns a mapping of what it erased to how much, or None.
 """
 

@@ -14,6 +14,7 @@ from memories.models import Memory, Mention
 from memories.rows import in_chunks
 from memories.search.facade import index_memories
 from memories.transfer.landing import HERE, OTHERWISE, Landing, Reasons, Row, is_same, sift
+from memories.writing.erasing import WITHOUT_WORDS
 from memories.writing.preparing import check_intervals, true_since_of
 
 Identity = tuple[str, str]
@@ -110,7 +111,7 @@ def _prepare(landing: Landing, row: Row) -> Memory | str:
         check_intervals(row["valid_from"], row["valid_to"])
     except CortexError as error:
         return error.detail
-    text = {"content": "", "summary": None} if redacted else _judged_text(row)
+    text = dict(WITHOUT_WORDS) if redacted else _judged_text(row)
     content = str(text["content"])
     derived = {
         "content_hash": random_word(HASH_LENGTH) if redacted else content_hash(content),

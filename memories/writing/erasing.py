@@ -35,6 +35,15 @@ from memories.writing.naming import unlink_entities
 
 FORGOTTEN_MARK: Final = "[forgotten]"
 GONE_STATUS: Final = 410
+WITHOUT_WORDS: Final[Mapping[str, Any]] = {
+    "content": "",
+    "summary": None,
+    "tags": [],
+    "thread": None,
+    "position": None,
+    "speaker": None,
+}
+"""What a redacted memory has in the columns that held anybody's words."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _WORD: Final = re.compile(r"[^\W_]")
 
@@ -70,6 +79,7 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
     erased = Counter[str](_erase_evidence(vault.pk, memories))
     erased["entities"] += unlink_entities(vault.pk, pks)
     erased["answers"] += _erase_answers(memories)
+    _silence_links(vault.pk, pks)
     erased.update(drop_memories(vault.pk, pks))
     erased.update(announce(vault.pk, memories, erase=True))
     return erased
@@ -81,14 +91,21 @@ def announce(vault_id: str, memories: Sequence[Memory], *, erase: bool) -> Count
     Returns: what the listeners erased.
     """
     refs = frozenset(memory.ref for memory in memories)
+    texts = _texts_of(memories) if erase else ()
     erased = Counter[str]()
     answers: list[tuple[Any, Any]] = content_withdrawn.send(
-        sender=Memory, vault_id=vault_id, refs=refs, erase=erase
+        sender=Memory, vault_id=vault_id, refs=refs, erase=erase, texts=texts
     )
     for _, told in answers:
         if isinstance(told, Mapping):
             erased.update(told)
     return erased
+
+
+def _texts_of(memories: Sequence[Memory]) -> tuple[str, ...]:
+    """Return each distinct text and summary of memories."""
+    said = (text for memory in memories for text in (memory.content, memory.summary) if text)
+    return tuple(dict.fromkeys(said))
 
 
 def cut_out(text: str, passages: Iterable[str]) -> str:
@@ -109,7 +126,7 @@ def _erase_evidence(vault_id: str, memories: Sequence[Memory]) -> dict[str, int]
         Source.objects.filter(vault_id=vault_id, capture_id__in=cited).values_list("capture_id", flat=True)
     )
     captures = delete_rows(Capture.objects.filter(vault_id=vault_id, pk__in=cited - kept))
-    texts = [memory.content for memory in memories if memory.content]
+    texts = _texts_of(memories)
     passages = _cut_captures(vault_id, kept, texts) + _cut_sources(vault_id, {url for url, _ in rows}, texts)
     return {"sources": sources, "captures": captures, "passages": passages}
 
@@ -151,6 +168,13 @@ def _answers_about(memories: Sequence[Memory]) -> QuerySet[Any, Any]:
 # -- Links ---------------------------------------------------------------------------------------
 
 
+def _silence_links(vault_id: str, pks: Sequence[int]) -> None:
+    """Take away why memories replaced, or were replaced: the reasons may quote them."""
+    either_end = Q(old_id__in=pks) | Q(new_id__in=pks)
+    for links in (Supersession, ProposedSupersession):
+        links.objects.filter(either_end, vault_id=vault_id).exclude(reason="").update(reason="")
+
+
 def _close_ranks(memory: Memory) -> None:
     """Let what a memory replaced point to what replaced it; without such, it stays replaced by nobody."""
     vault_id = memory.vault_id
@@ -165,8 +189,7 @@ def _close_ranks(memory: Memory) -> None:
     if after is None:
         return
     Memory.objects.in_vault(vault_id).filter(superseded_by=memory.ref).update(superseded_by=own)
-    # The reason was said of the forgotten memory, and may quote it.
-    Supersession.objects.filter(vault_id=vault_id, new_id=memory.pk).update(new_id=after, reason="")
+    Supersession.objects.filter(vault_id=vault_id, new_id=memory.pk).update(new_id=after)
 
 
 # -- Probes --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from memories.ids import random_word
 from memories.models import Conflict, Memory, ProposedSupersession, Scope
 from memories.reading import find_memory
 from memories.rows import delete_rows
-from memories.writing.erasing import announce, withdraw
+from memories.writing.erasing import WITHOUT_WORDS, announce, withdraw
 from memories.writing.superseding import carry_out
 
 _HASH_LENGTH = 64
@@ -51,8 +51,9 @@ def archive(caller: Caller, ref: str, *, now: datetime) -> Memory:
 def redact(caller: Caller, ref: str, *, now: datetime) -> Memory:
     """Take a memory's text away for good and keep the row: that it was, when, and how it was reviewed.
 
-    Text, summary, sources, captures that nothing else cites, mentions and index entries go; only reviewers
-    still see the row. The same text may be remembered anew.
+    Text, summary, tags, thread and speaker, the reasons of its links, sources, captures that nothing else cites,
+    mentions and index entries go: whatever may quote it. Only reviewers still see the row. The same text may be
+    remembered anew.
 
     Raises: NotHere; StateConflict if it was redacted already.
     """
@@ -62,9 +63,8 @@ def redact(caller: Caller, ref: str, *, now: datetime) -> Memory:
         withdraw(caller.vault, [memory])
         _change(
             memory,
-            content="",
+            **WITHOUT_WORDS,
             content_hash=random_word(_HASH_LENGTH),
-            summary=None,
             term_hashes=b"",
             redacted_at=now,
             **_reviewed(caller, now),

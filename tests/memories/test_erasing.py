@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from memories.models import Capture, IdempotencyRecord, Memory
+from memories.models import Capture, IdempotencyRecord, Memory, ProposedSupersession, Supersession
+from memories.signals import content_withdrawn
 from memories.writing.erasing import rows_holding
 from tests.clients import api_of
 from tests.factories import make_memory, make_vault
@@ -78,3 +79,82 @@ def test_an_import_does_not_bring_a_wrapped_sentence_back():
     api.call("POST", "import", raw=lines)
     assert "[forgotten]" in Capture.objects.get(vault=api.vault).content
     assert "Zebulon" not in json.dumps([line.decode() for line in api.get("export").streaming_content])
+
+
+# -- Words around the text -----------------------------------------------------------------------
+
+
+def test_nothing_that_may_quote_a_redacted_memory_stays():
+    api = api_of()
+    first = api.remember("Version one")["ref"]
+    told = api.remember(
+        "Zebulon hid it",
+        summary="Zebulon hid",
+        tags=["Zebulon"],
+        thread="Zebulon",
+        position=1,
+        speaker="Zebulon",
+        entities=["Zebulon"],
+    )
+    third = api.remember("Version three")["ref"]
+    pending = api.remember("Zebulon perhaps")["ref"]
+    because = {"reason": "Zebulon hid it, they say"}
+    api.post(f"memories/{first}/supersede", {"replacement": told["ref"], **because})
+    api.post(f"memories/{told['ref']}/supersede", {"replacement": third, **because})
+    rows = {"vault": api.vault, "old_id": Memory.objects.get(ref=pending).pk}
+    ProposedSupersession.objects.create(
+        **rows, new=Memory.objects.get(ref=told["ref"]), reason="Zebulon", actor="a"
+    )
+    redacted = api.post(f"memories/{told['ref']}/redact").json()
+    api.delete(f"memories/{pending}")
+    assert (redacted["content"], redacted["summary"], redacted["tags"], redacted["entities"]) == (
+        "",
+        None,
+        [],
+        [],
+    )
+    assert (redacted["thread"], redacted["speaker"]) == (None, None)
+    assert set(Supersession.objects.filter(vault=api.vault).values_list("reason", flat=True)) == {""}
+    assert b"ebulon" not in api.get(f"memories/{first}").content
+    assert b"ebulon" not in b"".join(api.get("export").streaming_content)
+
+
+def test_a_proposal_to_replace_a_redacted_memory_says_no_more_why():
+    vault = make_vault()
+    api = api_of(vault)
+    old = api.remember("Zebulon hid it", author="user")["ref"]
+    api.post(f"memories/{old}/supersede", {"content": "He did not", "reason": "Zebulon hid it"})
+    assert ProposedSupersession.objects.get(vault=vault).reason
+    api.post(f"memories/{old}/redact")
+    assert ProposedSupersession.objects.get(vault=vault).reason == ""
+
+
+def test_an_imported_redacted_row_brings_no_words():
+    api = api_of()
+    ref = api.remember("Zebulon hid it")["ref"]
+    api.post(f"memories/{ref}/redact")
+    rows = [json.loads(line) for line in api.get("export").streaming_content]
+    for row in rows:
+        if row.get("class") == "memory":
+            row |= {"tags": ["Zebulon"], "speaker": "Zebulon", "thread": "Zebulon"}
+    other = api_of()
+    other.call("POST", "import", raw="\n".join(map(json.dumps, rows)).encode())
+    assert Memory.objects.filter(vault=other.vault).count() == 1
+    assert b"ebulon" not in b"".join(other.get("export").streaming_content)
+
+
+@pytest.mark.parametrize(("verb", "erases"), [("redact", True), ("archive", False), ("forget", True)])
+def test_whoever_keeps_copies_is_told_what_text_goes(verb, erases):
+    api = api_of()
+    ref = api.remember("Zebulon hid it", summary="Hidden")["ref"]
+    heard = []
+
+    def listen(sender, *, texts, **_):
+        heard.append(texts)
+
+    content_withdrawn.connect(listen)
+    try:
+        _ = api.delete(f"memories/{ref}") if verb == "forget" else api.post(f"memories/{ref}/{verb}")
+    finally:
+        content_withdrawn.disconnect(listen)
+    assert heard == [("Zebulon hid it", "Hidden") if erases else ()]
