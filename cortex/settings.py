@@ -13,7 +13,9 @@ VAR_DIR = Path(env.text("CORTEX_VAR_DIR") or BASE_DIR / "var")
 DEBUG = env.flag("CORTEX_DEBUG", default=False)
 PRODUCTION = env.flag("CORTEX_PRODUCTION", default=False)
 STATIC_ROOT = VAR_DIR / "static"
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+THROTTLE_DIR = VAR_DIR / "throttle"  # who called when, for all workers of this machine
+for _folder in (STATIC_ROOT, THROTTLE_DIR):
+    _folder.mkdir(parents=True, exist_ok=True)
 SECRET_KEY = env.secret_key("CORTEX_SECRET_KEY", VAR_DIR / "secret_key", production=PRODUCTION)
 ALLOWED_HOSTS = env.words("CORTEX_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1],testserver")
 if PRODUCTION and (DEBUG or "*" in ALLOWED_HOSTS):
