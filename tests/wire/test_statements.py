@@ -69,9 +69,9 @@ CALLS = {
     "sessions": lambda api: api.get("sessions"),
 }
 MOST = {
-    "context": 14, "context generic": 14, "context narrowed": 14, "context in a session": 20,
-    "context of new content": 20, "context pinned": 16, "query find": 12, "query narrowed": 14, "query ask": 14,
-    "expand document": 14, "expand neighbors": 12, "tool search": 12, "sessions": 2,
+    "context": 12, "context generic": 12, "context narrowed": 12, "context in a session": 16,
+    "context of new content": 16, "context pinned": 14, "query find": 11, "query narrowed": 13, "query ask": 12,
+    "expand document": 12, "expand neighbors": 8, "tool search": 11, "sessions": 2,
 }  # fmt: skip
 
 
