@@ -149,14 +149,23 @@ def document_count(vault_id: str) -> int:
     return SearchDocument.objects.filter(vault_id=vault_id).count()
 
 
-def compact() -> None:
-    """Rewrite the index without what removed memories left in it; for a regular upkeep.
+def compact(*, pages: int | None = None) -> None:
+    """Rewrite the index without what removed memories left in it.
 
     FTS5 only marks what is deleted and drops it when it merges; on PostgreSQL vacuuming does this by itself.
+
+    Args:
+        pages: stop after about so many pages; the next call goes on from there. None: to the end.
     """
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        if pages is None:
             cursor.execute("INSERT INTO memories_fulltext (memories_fulltext) VALUES ('optimize')")
+        else:  # a negative number merges everything into one segment, which alone drops what is deleted
+            cursor.execute(
+                "INSERT INTO memories_fulltext (memories_fulltext, rank) VALUES ('merge', %s)", [-pages]
+            )
 
 
 def check() -> None:

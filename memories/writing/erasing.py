@@ -30,6 +30,7 @@ from memories.models import (
 )
 from memories.rows import delete_rows
 from memories.search.facade import drop_memories
+from memories.search.scrubbing import scrub_after_commit
 from memories.signals import content_withdrawn
 from memories.writing.naming import unlink_entities
 
@@ -82,6 +83,7 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
     _silence_links(vault.pk, pks)
     erased.update(drop_memories(vault.pk, pks))
     erased.update(announce(vault.pk, memories, erase=True))
+    scrub_after_commit()
     return erased
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from memories.management.directory import vault_named
 from memories.models import Vault
-from memories.search import fulltext
+from memories.search.scrubbing import scrub
 from memories.upkeep import sweep_vault
 
 
@@ -27,4 +27,4 @@ class Command(BaseCommand):
             swept = sweep_vault(vault, now=now)
             told = ", ".join(f"{count} {name}" for name, count in sorted(swept.items()) if count)
             self.stdout.write(f"{vault.slug}: {told or 'nothing to drop'}")
-        fulltext.compact()  # what was forgotten since the last sweep leaves the index's own pages
+        scrub()  # what was forgotten leaves the index's own pages and the database's log as well
