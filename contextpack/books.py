@@ -1,6 +1,6 @@
 """Reading what was written down of earlier answers: receipts, why-not, pins."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -27,8 +27,13 @@ def find_receipt(caller: Caller, ref: str) -> Receipt:
     return receipt
 
 
-def receipt_as_wire(receipt: Receipt) -> dict[str, Any]:
-    """Return what was served to whom and why, and what became of every other candidate."""
+def receipt_as_wire(caller: Caller, receipt: Receipt) -> dict[str, Any]:
+    """Return what was served to whom and why, and what became of every other candidate.
+
+    A memory that moved since to a project which the caller does not see is left out wherever it stands.
+    """
+    named = {ref for line in (*receipt.items, *receipt.fates) for ref in _named_in(line)}
+    unseen = _unseen(caller, named)
     return {
         "id": receipt.ref,
         "assembled_at": receipt.assembled_at.isoformat(),
@@ -40,9 +45,35 @@ def receipt_as_wire(receipt: Receipt) -> dict[str, Any]:
         "budget": {"tokens": receipt.budget_tokens, "used": receipt.budget_used},
         "coverage": receipt.coverage,
         "pack_digest": receipt.pack_digest,
-        "items": receipt.items,
-        "not_packed": receipt.fates,
+        "items": _without(receipt.items, unseen),
+        "not_packed": _without(receipt.fates, unseen),
     }
+
+
+def _named_in(line: Mapping[str, Any]) -> set[str]:
+    """Return the refs in a line of a receipt: an item's, with what was folded into it, or a fate's."""
+    return {line["ref"], *line.get("folded_refs", ()), *([line["into"]] if line.get("into") else [])}
+
+
+def _unseen(caller: Caller, refs: Collection[str]) -> frozenset[str]:
+    """Return those of the refs that lie in projects which the caller does not see; one statement, or none."""
+    if caller.projects is None or not refs:
+        return frozenset()
+    rows = Memory.objects.in_vault(caller.vault.pk).filter(ref__among=refs)
+    return frozenset(rows.exclude(project__in={"", *caller.projects}).values_list("ref", flat=True))
+
+
+def _without(lines: Iterable[Mapping[str, Any]], unseen: Collection[str]) -> list[dict[str, Any]]:
+    return [_seen_of(line, unseen) for line in lines if line["ref"] not in unseen]
+
+
+def _seen_of(line: Mapping[str, Any], unseen: Collection[str]) -> dict[str, Any]:
+    told = dict(line)
+    if "folded_refs" in told:
+        told["folded_refs"] = [ref for ref in told["folded_refs"] if ref not in unseen]
+    if told.get("into") in unseen:
+        told["into"] = None
+    return told
 
 
 def why_not(caller: Caller, receipt: Receipt, ref: str) -> dict[str, Any]:
@@ -59,7 +90,9 @@ def why_not(caller: Caller, receipt: Receipt, ref: str) -> dict[str, Any]:
     if item is not None:
         return {**told, "reason": SERVED, "rung": item["rung"], "tokens": item["tokens"]}
     fate = fate_of(ref, fates_from_wire(receipt.fates))
-    return {**told, **(fate or {"reason": _absence(memory, receipt)})}
+    if fate is None:
+        return {**told, "reason": _absence(memory, receipt)}
+    return {**told, **_seen_of(fate, _unseen(caller, [fate["into"]] if "into" in fate else []))}
 
 
 def _absence(memory: Memory, receipt: Receipt) -> str:

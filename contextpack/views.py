@@ -107,7 +107,8 @@ class ReceiptView(APIView):
     @extend_schema(operation_id="get_receipt", parameters=[_REF], responses={200: OpenApiTypes.OBJECT})
     def get(self, request: Request, ref: str) -> Response:
         refuse_query(request)
-        return Response(receipt_as_wire(find_receipt(caller_of(request), ref)))
+        caller = caller_of(request)
+        return Response(receipt_as_wire(caller, find_receipt(caller, ref)))
 
 
 class WhyNotView(APIView):
