@@ -22,6 +22,7 @@ from memories.transfer.landing import Landing, Reasons, Row
 from memories.transfer.links import land_conflicts, land_proposals, land_supersessions, land_tombstones
 from memories.transfer.rowforms import CLASSES, FORMAT, HEADER, PLURALS
 from memories.transfer.rowserializers import READERS
+from memories.writing.twins import is_taken
 
 ATTEMPTS: Final = 3
 _LANDINGS: Final[Mapping[str, Callable[[Landing, Sequence[Row]], Reasons]]] = {
@@ -151,7 +152,9 @@ def _land(landing: Landing, name: str, chunk: Sequence[tuple[int, dict[str, Any]
         try:
             with transaction.atomic():
                 reasons = _LANDINGS[name](landing, [row for _, row in chunk])
-        except IntegrityError:
+        except IntegrityError as error:
+            if not is_taken(error):
+                raise
             continue
         for (number, row), reason in zip(chunk, reasons, strict=True):
             if reason is None:

@@ -26,6 +26,7 @@ from memories.writing.erasing import erase
 from memories.writing.inputs import MemoryInput, Outcome
 from memories.writing.naming import link_entities
 from memories.writing.preparing import Prepared, prepare
+from memories.writing.twins import is_twin
 
 ATTEMPTS: Final = 5  # each lost race leaves one twin fewer that could win again
 
@@ -153,7 +154,11 @@ def _store(batch: _Batch) -> list[Outcome]:
         try:
             with transaction.atomic():
                 placed = _write(batch)
-        except (IntegrityError, _LostTwin):
+        except IntegrityError as error:
+            if not is_twin(error):
+                raise
+            continue
+        except _LostTwin:
             continue
         return [Outcome(memory=each.memory, created=each.created) for each in placed]
     raise StateConflict("others keep writing the same memory; try again")

@@ -1,0 +1,20 @@
+"""Telling a lost race from a mistake: which constraint an IntegrityError is about."""
+
+from typing import Final
+
+from django.db import IntegrityError
+
+_CONTENT_ONCE: Final = "memory_content_once"  # so PostgreSQL calls it, and SQLite by its columns
+_CONTENT_COLUMNS: Final = "memories_memory.vault_id, memories_memory.project, memories_memory.content_hash"
+
+
+def is_twin(error: IntegrityError) -> bool:
+    """Tell whether a write failed because another memory of the project has the same text."""
+    said = str(error)
+    return _CONTENT_ONCE in said or _CONTENT_COLUMNS in said
+
+
+def is_taken(error: IntegrityError) -> bool:
+    """Tell whether a write failed because somebody else had written what must be there but once."""
+    said = str(error).lower()
+    return "unique constraint" in said
