@@ -5,16 +5,18 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 
 from cortex.errors import StateConflict
 from memories.access import Caller
 from memories.core.hostility import is_instruction_like
-from memories.core.kinds import Flag, Kind, layer_of
+from memories.core.kinds import Author, Flag, Kind, layer_of
 from memories.core.secrets import mask_secrets
-from memories.models import Memory, Scope, Supersession
+from memories.models import Memory, ProposedSupersession, Scope, Supersession
 from memories.reading import find_memory
 from memories.writing.naming import link_entities, unlink_entities
-from memories.writing.preparing import check_intervals, entity_names, true_since_of
+from memories.writing.preparing import check_expiry, check_intervals, entity_names, true_since_of
+from memories.writing.twins import is_twin
 
 AMENDABLE: Final = (
     "summary",
@@ -29,6 +31,8 @@ AMENDABLE: Final = (
     "valid_to",
     "expires_at",
 )
+_DECIDING: Final = frozenset({"summary", "kind", "layer", "project", "valid_from", "valid_to", "expires_at"})
+"""What decides whether a memory is served, to whom, and in which words."""
 
 
 def amend(caller: Caller, ref: str, changes: Mapping[str, Any], *, now: datetime) -> Memory:
@@ -36,15 +40,18 @@ def amend(caller: Caller, ref: str, changes: Mapping[str, Any], *, now: datetime
 
     Args:
         changes: values by name, of `AMENDABLE`; a `layer` of None is derived from the kind again.
-    Raises: NotHere; NotAllowed outside the caller's projects; Unprocessable for an interval that runs backwards;
-        StateConflict where it was redacted, or its new project knows the same text or not its history.
+    Raises: NotHere; NotAllowed outside the caller's projects, or without the scope `memory:review` where that would
+        overrule the user; Unprocessable for an interval that runs backwards or an expiry in the past; StateConflict where it was redacted, or its new project knows the same text or not its history.
     """
     caller.require(Scope.WRITE)
     with transaction.atomic():
         memory = find_memory(caller, ref, at=now)
         if memory.redacted_at is not None:
             raise StateConflict(f"{ref} was redacted")
+        check_expiry(changes.get("expires_at"), now=now)
         values = _column_values(memory, changes)
+        if _overrules_user(memory, values):
+            caller.require(Scope.REVIEW)
         if values.get("project", memory.project) != memory.project:
             caller.require_project(values["project"])
             _check_move(memory)
@@ -53,6 +60,12 @@ def amend(caller: Caller, ref: str, changes: Mapping[str, Any], *, now: datetime
             unlink_entities(memory.vault_id, [memory.pk])
             link_entities(memory.vault_id, {memory.pk: entity_names(tuple(changes["entities"]))}, now=now)
         return memory
+
+
+def _overrules_user(memory: Memory, values: Mapping[str, Any]) -> bool:
+    """Whether a change would end or reword what the user said."""
+    changed = {name for name in _DECIDING & values.keys() if values[name] != getattr(memory, name)}
+    return memory.author == Author.USER and bool(changed)
 
 
 def _column_values(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,9 +103,11 @@ def _summary(memory: Memory, summary: str) -> dict[str, Any]:
 
 
 def _check_move(memory: Memory) -> None:
-    """A chain lives in one project, so that whoever sees one end may see the other."""
-    replaces = Supersession.objects.filter(vault_id=memory.vault_id, new_id=memory.pk).exists()
-    if replaces or memory.superseded_by is not None:
+    """A chain lives in one project, so that whoever sees one end may see the other; a proposed one too."""
+    either_end = Q(old_id=memory.pk) | Q(new_id=memory.pk)
+    links = (Supersession, ProposedSupersession)
+    linked = any(kind.objects.filter(either_end, vault_id=memory.vault_id).exists() for kind in links)
+    if linked or memory.superseded_by is not None:
         raise StateConflict(f"{memory.ref} has a history in its project and cannot leave it")
 
 
@@ -100,7 +115,9 @@ def _store(memory: Memory, values: Mapping[str, Any]) -> None:
     try:
         with transaction.atomic():
             Memory.objects.in_vault(memory.vault_id).filter(pk=memory.pk).update(**values)
-    except IntegrityError:
+    except IntegrityError as error:
+        if not is_twin(error):
+            raise
         raise StateConflict("the project knows the same text already") from None
     for name, value in values.items():
         setattr(memory, name, value)

@@ -83,8 +83,7 @@ def prepare(given: MemoryInput, *, language: str, status: Status, now: datetime)
     if not form:
         raise Unprocessable("the content says nothing", errors={"content": "no text in it"})
     check_intervals(masked.valid_from, masked.valid_to)
-    if masked.expires_at is not None and masked.expires_at <= now:
-        raise Unprocessable("it would have expired already", errors={"expires_at": "lies in the past"})
+    check_expiry(masked.expires_at, now=now)
     for source in masked.sources:
         if source.url is not None:
             check_url(source.url, field="source.url")
@@ -121,6 +120,12 @@ def check_intervals(valid_from: datetime | None, valid_to: datetime | None) -> N
     """Raises: Unprocessable unless the half-open interval holds at least a moment."""
     if valid_from is not None and valid_to is not None and valid_to <= valid_from:
         raise Unprocessable("it ends before it begins", errors={"valid_to": "not later than valid_from"})
+
+
+def check_expiry(expires_at: datetime | None, *, now: datetime) -> None:
+    """Raises: Unprocessable for a moment that is over."""
+    if expires_at is not None and expires_at <= now:
+        raise Unprocessable("it would have expired already", errors={"expires_at": "lies in the past"})
 
 
 def check_url(url: str, *, field: str) -> None:

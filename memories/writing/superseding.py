@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import transaction
 
-from cortex.errors import StateConflict, Unprocessable
+from cortex.errors import NotHere, StateConflict, Unprocessable
 from memories.access import Caller
 from memories.core.kinds import Flag, Kind, MemoryLayer, Status
 from memories.core.supersession import closes_cycle
@@ -57,9 +57,16 @@ def supersede(
 def carry_out(old: Memory, new: Memory, *, actor: str, reason: str, now: datetime) -> None:
     """Put a memory into another's place, and close the conflicts that this settles.
 
-    Raises: StateConflict if the old one has a successor by now.
+    Raises: NotHere if one of them was forgotten by now; StateConflict if the old one has a successor by now, or if
+        the new one would not reach whoever can read the old one.
     """
     vault_id = old.vault_id
+    _hold(old, new)
+    if not _reaches(new.project, old):
+        raise StateConflict(
+            f"{new.ref} belongs to the project {new.project!r} and cannot replace {old.ref}, which others can read "
+            "too: keep both, or write what holds for all of them as a successor"
+        )
     since = new.valid_from or new.occurred_at or now
     unreplaced = Memory.objects.in_vault(vault_id).filter(pk=old.pk).unsuperseded()
     if not unreplaced.update(superseded_by=new.ref, superseded_at=now, superseded_from=since):
@@ -108,13 +115,28 @@ def _inherited(old: Memory) -> dict[str, Any]:
     }
 
 
+def _reaches(project: str, old: Memory) -> bool:
+    """Whether a memory of a project is read by whoever could read the old one."""
+    return project in {"", old.project}
+
+
 def _check_reach(old: Memory, project: str) -> None:
     """A correction must reach whoever could read what it corrects."""
-    if project not in {"", old.project}:
+    if not _reaches(project, old):
         raise Unprocessable(
             "a successor stays in the project of what it replaces, or in none",
             errors={"project": "not the project of the superseded memory"},
         )
+
+
+def _hold(old: Memory, new: Memory) -> None:
+    """Lock both rows, so that neither is forgotten before this transaction ends.
+
+    Raises: NotHere if one is gone already.
+    """
+    both = Memory.objects.in_vault(old.vault_id).filter(pk__in=[old.pk, new.pk])
+    if len(both.order_by("pk").select_for_update().values_list("pk")) < len({old.pk, new.pk}):
+        raise NotHere
 
 
 def _found_successor(caller: Caller, old: Memory, ref: str, *, now: datetime) -> Memory:
@@ -125,8 +147,7 @@ def _found_successor(caller: Caller, old: Memory, ref: str, *, now: datetime) ->
     if new.redacted_at is not None or new.status == Status.ARCHIVED:
         raise StateConflict(f"{ref} is redacted or archived")
     # Locked first and followed then: of two calls that would close a circle, the second sees the first.
-    both = Memory.objects.in_vault(old.vault_id).filter(pk__in=[old.pk, new.pk])
-    list(both.order_by("pk").select_for_update().values_list("pk"))
+    _hold(old, new)
     if closes_cycle(old.ref, new.ref, successors_from(old.vault_id, new.ref)):
         raise StateConflict("that would close a circle")
     return new
