@@ -15,6 +15,7 @@ from memories.models import ALL_SCOPES, AccessToken, Vault
 
 WORKERS: Final = 2
 THREADS: Final = 4
+LONGEST_ADDRESS: Final = 8_190  # bytes, as many as gunicorn reads: the cursor of a long pack travels in it
 
 
 class Command(BaseCommand):
@@ -79,6 +80,7 @@ def _run_gunicorn(options: dict[str, Any]) -> None:
             "threads": THREADS,
             "worker_class": "gthread",
             "keepalive": 30,
+            "limit_request_line": LONGEST_ADDRESS,
             "graceful_timeout": 5,
             "control_socket_disable": True,
             "loglevel": "warning",
