@@ -26,7 +26,7 @@ def capture_text(caller: Caller, values: Values, *, now: datetime) -> Answer:
     outcome = capture(caller, given, now=now)
     body = {
         "capture": None if outcome.capture is None else capture_as_wire(outcome.capture),
-        "memories": shown(caller.vault.pk, outcome.memories),
+        "memories": shown(caller, outcome.memories),
     }
     return Answer(status=201 if outcome.created else 200, body=body)
 
@@ -56,8 +56,8 @@ def give_successor(caller: Caller, ref: str, values: Values, *, now: datetime) -
         now=now,
     )
     body = {
-        **shown(caller.vault.pk, [done.memory])[0],
-        "proposes_superseding": proposed_by(caller.vault.pk, done.memory),
+        **shown(caller, [done.memory])[0],
+        "proposes_superseding": proposed_by(caller, done.memory),
     }
     return Answer(status=201 if done.created else 200, body=body)
 
@@ -68,5 +68,5 @@ def forget_memory(caller: Caller, ref: str, *, now: datetime) -> Answer:
 
 
 def _written(caller: Caller, outcome: Outcome) -> Answer:
-    body = shown(caller.vault.pk, [outcome.memory])[0]
+    body = shown(caller, [outcome.memory])[0]
     return Answer(status=201 if outcome.created else 200, body=body)

@@ -3,7 +3,7 @@
 Expired memories are here for nobody; redacted ones only for those who review.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -176,8 +176,12 @@ def chain_of(caller: Caller, memory: Memory) -> list[Step]:
         for chunk in in_chunks([pk for pk, *_ in line])
         for link in Supersession.objects.filter(vault_id=vault_id, old_id__in=chunk)
     }
-    seen = set(_visible(caller, [ref for _, ref, _, _ in line]))
-    return [_step(pk, ref, after, links) for pk, ref, after, _ in line if ref in seen]
+    seen = refs_in_sight(caller, {name for _, ref, after, _ in line for name in (ref, after) if name})
+    return [
+        _step(pk, ref, after, links) if after in seen else Step(ref=ref, superseded_by=None)
+        for pk, ref, after, _ in line
+        if ref in seen
+    ]
 
 
 def _walk(sql: str, vault_id: str, ref: str) -> list[tuple[int, str, str | None, int]]:
@@ -186,13 +190,12 @@ def _walk(sql: str, vault_id: str, ref: str) -> list[tuple[int, str, str | None,
         return sorted(cursor.fetchall(), key=lambda row: row[3])
 
 
-def _visible(caller: Caller, refs: Sequence[str]) -> Iterable[str]:
-    if caller.projects is None:
-        return refs
-    rows = Memory.objects.visible_to(caller)
-    return [
-        ref for chunk in in_chunks(refs) for ref in rows.filter(ref__in=chunk).values_list("ref", flat=True)
-    ]
+def refs_in_sight(caller: Caller, refs: Collection[str]) -> frozenset[str]:
+    """Return those refs of the vault's that a caller may be told; one statement, and none for whom nothing hides."""
+    if caller.projects is None or not refs:
+        return frozenset(refs)
+    rows = Memory.objects.visible_to(caller).filter(ref__among=refs)
+    return frozenset(rows.values_list("ref", flat=True))
 
 
 def _step(pk: int, ref: str, after: str | None, links: dict[int, Supersession]) -> Step:
@@ -202,10 +205,13 @@ def _step(pk: int, ref: str, after: str | None, links: dict[int, Supersession]) 
     return Step(ref=ref, superseded_by=after, reason=link.reason, actor=link.actor, at=link.at)
 
 
-def proposed_by(vault_id: str, memory: Memory) -> list[str]:
-    """Return the refs that a memory would replace once it is approved."""
+def proposed_by(caller: Caller, memory: Memory) -> list[str]:
+    """Return the refs in the caller's sight that a memory would replace once it is approved."""
+    vault_id = memory.vault_id
     rows = ProposedSupersession.objects.filter(vault_id=vault_id, new_id=memory.pk, old__vault_id=vault_id)
-    return list(rows.order_by("old__ref").values_list("old__ref", flat=True))
+    refs = list(rows.order_by("old__ref").values_list("old__ref", flat=True))
+    seen = refs_in_sight(caller, refs)
+    return [ref for ref in refs if ref in seen]
 
 
 def conflicts_visible_to(caller: Caller, *, at: datetime) -> QuerySet[Conflict, Conflict]:

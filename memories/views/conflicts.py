@@ -32,7 +32,7 @@ class ConflictListView(MemoriesView):
             resolved_at__isnull=not asked["resolved"]
         )
         page = take_page(rows, NEWEST_FIRST, kind="conflicts", caller=caller, asked=asked)
-        return Response({"results": shown_conflicts(caller.vault.pk, page.rows), "next": page.next})
+        return Response({"results": shown_conflicts(caller, page.rows), "next": page.next})
 
 
 class ResolveConflictView(MemoriesView):
@@ -52,4 +52,4 @@ class ResolveConflictView(MemoriesView):
 
 def _resolve(caller: Caller, ref: str, keep: str) -> Answer:
     conflict = resolve_conflict(caller, ref, keep=keep, now=timezone.now())
-    return Answer(status=200, body=shown_conflicts(caller.vault.pk, [conflict])[0])
+    return Answer(status=200, body=shown_conflicts(caller, [conflict])[0])

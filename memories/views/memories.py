@@ -54,7 +54,7 @@ class MemoryListView(MemoriesView):
         asked = MemoryListQuery.from_request(request)
         rows = MemoryFilter(asked, queryset=readable_by(caller, at=now), caller=caller, now=now).qs
         page = take_page(rows, NEWEST_FIRST, kind="memories", caller=caller, asked=asked)
-        return Response({"results": shown(caller.vault.pk, page.rows), "next": page.next})
+        return Response({"results": shown(caller, page.rows), "next": page.next})
 
 
 class MemoryBulkView(LargeBodies, MemoriesView):
@@ -84,8 +84,9 @@ class MemoryView(MemoriesView):
     @extend_schema(operation_id="memories_amend", request=PatchSerializer, responses=MemoryAnswer)
     def patch(self, request: Request, ref: str) -> Response:
         changes = stated_values(PatchSerializer.from_request(request))
-        memory = amend(caller_of(request), ref, changes, now=timezone.now())
-        return Response(shown(memory.vault_id, [memory])[0])
+        caller = caller_of(request)
+        memory = amend(caller, ref, changes, now=timezone.now())
+        return Response(shown(caller, [memory])[0])
 
     @extend_schema(
         operation_id="memories_forget",

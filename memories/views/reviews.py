@@ -57,7 +57,7 @@ class ReviewView(MemoriesView):
 
     def _done(self, caller: Caller, ref: str) -> Answer:
         memory = self.verb(caller, ref, timezone.now())
-        return Answer(status=200, body=shown(caller.vault.pk, [memory])[0])
+        return Answer(status=200, body=shown(caller, [memory])[0])
 
 
 def _review_schema(operation_id: str, description: str) -> Callable[[Any], Any]:
