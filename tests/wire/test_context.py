@@ -9,7 +9,7 @@ import time_machine
 
 from contextpack.core.tokens import TokenFamily, estimate_tokens
 from memories.core.kinds import Kind, Status
-from memories.models import Conflict, Memory
+from memories.models import Conflict, LooseVector, Memory
 from tests.clients import api_of
 from tests.factories import LONG_AGO, make_memory
 from tests.wire.asking import (
@@ -517,6 +517,35 @@ class TestConflicts:
         )
         make_conflict(left, right)
         assert set(refs(pack(api, "oak", model="claude"))) == {left.ref, right.ref}
+
+
+class TestDegradation:
+    """A part that cannot do its work is said, and the others go on."""
+
+    @pytest.fixture
+    def _stale_vectors(self, api):
+        api.remember("The harbour office opens at nine")
+        LooseVector.objects.filter(vault=api.vault).update(model="another-model")
+
+    @pytest.mark.usefixtures("_stale_vectors")
+    def test_vectors_of_another_model_are_said_and_words_still_find(self, api):
+        body = smp(api, "harbour office")
+        assert contents(body) == ["The harbour office opens at nine"]
+        assert any("re-embedding" in message for message in body["coverage"]["stated"])
+        assert any(warning["code"] == "degraded" for warning in pack(api, "harbour office")["warnings"])
+        assert "re-embedding" in markdown(api, "harbour office")
+
+    def test_nothing_is_said_where_nothing_is_amiss(self, api):
+        api.remember("The harbour office opens at nine")
+        assert "stated" not in smp(api, "harbour office")["coverage"]
+        assert pack(api, "harbour office")["warnings"] == []
+
+    def test_without_an_embedder_words_still_find(self, api, settings):
+        settings.CORTEX_EMBEDDER = "none"
+        api.remember("The harbour office opens at nine")
+        assert contents(smp(api, "When does the office of the harbour open?")) == [
+            "The harbour office opens at nine"
+        ]
 
 
 class TestSameBytes:

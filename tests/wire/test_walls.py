@@ -15,7 +15,7 @@ import pytest
 from memories.models import ALL_SCOPES, AccessToken, Conflict, Entity, Memory, Scope
 from tests.clients import Api, api_of
 from tests.factories import make_token, make_vault
-from tests.wire.asking import error_of, fill, query, smp
+from tests.wire.asking import blamed, error_of, fill, query, smp
 from tests.wire.routes import Route, guarded_routes
 
 pytestmark = pytest.mark.django_db
@@ -203,6 +203,18 @@ def test_no_route_is_missing_from_the_table():
 def test_alice_passes(alice, names, call):
     response = call.sent_by(alice, names)
     assert response.status_code == call.status, body_of(response)
+
+
+@each_call
+def test_no_route_ignores_what_it_does_not_know(alice, names, call):
+    address = call.address.format(**names)
+    joint = "&" if "?" in address else "?"
+    body = None if call.body is None else _filled(call.body, names)
+    told = alice.call(call.route.method, f"{address}{joint}nonsense=1", body)
+    assert (error_of(told)["status"], blamed(told)) == (422, {"nonsense"})
+    if body is not None and call.route.path != "import":  # import judges line by line
+        told = alice.call(call.route.method, address, {**body, "nonsense": 1})
+        assert (error_of(told)["status"], blamed(told)) == (422, {"nonsense"})
 
 
 # -- Nobody ----------------------------------------------------------------------------------------
