@@ -6,9 +6,14 @@ import subprocess
 
 import pytest
 
+from contextpack.core.mql import MQL_SCHEMA
+from contextpack.core.rendering import JsonPack, Row
 from contextpack.demo.server import SOURCE_DIR, throwaway_server
+from contextpack.serializers import ContextRequestSerializer
+from contextpack.tools import TOOLS
+from memories.wire import MemoryDict
 
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/examples/README.md")
+PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/wire.md", "docs/examples/README.md")
 FOLDERS = ("contextpack", "cortex", "memories", "sessions", "bench", "tests", "docs")
 
 
@@ -45,6 +50,12 @@ def test_the_tour_can_be_copied_and_pasted():
 def test_every_setting_is_documented_and_none_is_invented():
     known = set(re.findall(r'"(CORTEX_[A-Z_]+)"', page("cortex/settings.py")))
     assert set(re.findall(r"`(CORTEX_[A-Z_]+)`", page("README.md"))) == known
+
+
+def test_the_wire_names_every_field_and_every_tool():
+    words = set(re.findall(r"[a-z_]+", page("docs/wire.md")))
+    fields = {*MemoryDict.__annotations__, *JsonPack.__annotations__, *Row.__annotations__}
+    assert {*fields, *ContextRequestSerializer().fields, *MQL_SCHEMA["properties"], *TOOLS} - words == set()
 
 
 @pytest.mark.parametrize("name", PAGES)
