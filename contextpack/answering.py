@@ -247,7 +247,7 @@ def _content_share(pack: Pack) -> str:
 
 
 def working_memory(delta: Delta, request: ContextRequest) -> dict[str, Any]:
-    """Return a delta as it goes on the wire (CMP §8.2; with new content only: CONTRACT §6)."""
+    """Return a delta as it goes on the wire (CMP §8.2; with new content only: docs/wire.md, Session delta)."""
     told: dict[str, Any] = {
         "new": [{"ref": ref, "delta_relevance": relevance} for ref, relevance in delta.new],
         "evicted": list(delta.evicted),

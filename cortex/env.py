@@ -44,7 +44,7 @@ def words(name: str, default: str) -> list[str]:
 
 
 def database(name: str, default: str) -> dict[str, Any]:
-    """Read a database URL and add the options that the two engines need (see DESIGN notes in ARCHITECTURE)."""
+    """Read a database URL and add the options that each engine needs."""
     config: dict[str, Any] = _env.db_url_config(text(name, default))
     if config["ENGINE"].endswith("sqlite3"):
         return config | _sqlite_options()

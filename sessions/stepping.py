@@ -60,7 +60,7 @@ def advance(reader: Reader, turn: Turn, *, served: Sequence[Served], offer: Offe
         served: the pack's items in pack order; all of them may surface to this reader.
         offer: called in content mode with the heads of superseded memories that the client does not have; answers
             those that can travel beside the pack. `Delta.attached` tells which of them must.
-    Source: CMP §8; CONTRACT §6.
+    Source: CMP §8; docs/wire.md, Session delta.
     """
     with transaction.atomic(savepoint=False):
         session = _locked(reader, turn)

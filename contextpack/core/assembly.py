@@ -41,7 +41,7 @@ def assemble(pool: Pool, request: ContextRequest) -> Pack:
         request: fully resolved; recency is measured from its `as_of`.
     Returns: a pack with used <= tokens. What earlier pages carried is neither packed again nor offered. Equal
         inputs give equal packs.
-    Source: CMP §3 to §5; paging, coverage and nesting: CONTRACT §4.
+    Source: CMP §3 to §5; paging, coverage and nesting: docs/wire.md, Asking.
     """
     prices = _Prices(request.format, family_of(request.profile, request.model))
     claims = fold_claims(pool.candidates) if request.profile.knapsack else _unfolded(pool)

@@ -178,7 +178,7 @@ def fold_claims(candidates: Iterable[Candidate]) -> tuple[Claim, ...]:
     Returns: one claim for each group. The survivor is the one on the floor, else of the best relevance, else the
         newest, else of the smaller ref; it takes on the sources of the others and the sum of occurrences. In
         order of the survivors. Each candidate is in exactly one claim.
-    Source: CMP §5; what never folds: CONTRACT §4.
+    Source: CMP §5; what never folds: docs/wire.md, Asking.
     """
     pool = sorted(candidates, key=_survival_order)
     clusters = [_Cluster(places=[place], statements=set()) for place in range(len(pool))]

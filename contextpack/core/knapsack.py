@@ -56,7 +56,7 @@ def purchase_order(
         now: aware; what recency is measured from.
         priors: the factor of each layer's utility.
         cost: asked once for each rung that comes up for purchase.
-    Source: CMP §4 (density, MMR 0.35, floor); nesting: CONTRACT §4.
+    Source: CMP §4 (density, MMR 0.35, floor); nesting: docs/wire.md, Asking.
     """
     offers = _offers(claims, profile=profile, now=now, priors=priors, overhead=cost.overhead)
     return _Market(offers, cost).purchases()
@@ -77,7 +77,7 @@ def pack_by_density(
         claims, profile, now, priors, cost: as for `purchase_order`.
         budget: tokens.
     Returns: the longest prefix of the purchase order that the budget pays for, so used <= budget.
-    Source: CMP §4; nesting: CONTRACT §4.
+    Source: CMP §4; nesting: docs/wire.md, Asking.
     """
     market = _Market(_offers(claims, profile=profile, now=now, priors=priors, overhead=cost.overhead), cost)
     items: dict[str, Item] = {}

@@ -23,7 +23,7 @@ Answers form a tree, not a line: each one is computed on a base, the answer that
 two calls may name the same base. `LoggedDelta` therefore keeps the way from its base forward and back, and
 `replay` walks from the present to any cursor that the bounded log still reaches.
 
-Source: CMP §8.2, §8.3; CONTRACT §6.
+Source: CMP §8.2, §8.3; docs/wire.md, Session delta.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -170,7 +170,7 @@ def base_of(
         since: the cursor that the client applied last; None trusts that it applied all, 0 is a fresh start.
         dropped: refs that it no longer holds.
     Returns: the base to compute the next delta on; with `reset` where `since` cannot be found again.
-    Source: CONTRACT §6.
+    Source: docs/wire.md, Session delta.
     """
     cursor = state.delta_cursor if since is None else since
     known = replay(state, log, cursor)
@@ -252,7 +252,7 @@ def compute_delta(
         continues: this is a further page of an answer; it continues the present turn, if there was one.
         known_cap: as a parameter for tests.
     Returns: the delta and the state after it; `logged` makes the record of them that `replay` needs.
-    Source: CMP §8.2, §8.3 (no leak, no resend, sound eviction); CONTRACT §6.
+    Source: CMP §8.2, §8.3 (no leak, no resend, sound eviction); docs/wire.md, Session delta.
     """
     base = base or base_of(state)
     held, pack = base.held, {item.ref: item for item in served}

@@ -1,4 +1,4 @@
-"""`/v1/context`, line by line: what may be asked, and what every answer keeps to (CONTRACT §4, CMP §1 to §5)."""
+"""`/v1/context`, line by line: what may be asked, and what every answer keeps to (docs/wire.md, Asking; CMP §1 to §5)."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Refusals: one form, the right status, never a 500, never a traceback (CONTRACT §2)."""
+"""Refusals: one form, the right status, never a 500, never a traceback (docs/wire.md, Errors and limits)."""
 
 import json
 from typing import Any

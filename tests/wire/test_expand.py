@@ -1,4 +1,4 @@
-"""`/v1/expand`: onwards from a ref, along what is there, and honest where there is nothing (CONTRACT §7, CMP §7)."""
+"""`/v1/expand`: onwards from a ref, along what is there, and honest where there is nothing (docs/wire.md, Expand; CMP §7)."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Laws that hold for any request over real rows, and not for chosen ones alone (CONTRACT §4, §5)."""
+"""Laws that hold for any request over real rows, and not for chosen ones alone (docs/wire.md, Asking, Query language)."""
 
 import json
 from collections.abc import Mapping

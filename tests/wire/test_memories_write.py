@@ -24,7 +24,7 @@ def errors_of(response):
 # -- What is written and told --------------------------------------------------------------------
 
 
-def test_a_memory_has_exactly_the_names_of_the_contract():
+def test_a_memory_has_exactly_the_names_that_were_promised():
     response = api_of().post("memories", {"content": "The office is on the fourth floor"})
     assert response.status_code == 201
     assert set(response.json()) == WIRE_NAMES

@@ -1,4 +1,4 @@
-"""`/v1/query`, line by line: every knob narrows, whatever is malformed is refused (CONTRACT §5, CMP §6)."""
+"""`/v1/query`, line by line: every knob narrows, whatever is malformed is refused (docs/wire.md, Query language; CMP §6)."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,7 +37,7 @@ def pages(api: Api, **mql: Any) -> list[Body]:
 
 
 class TestAnswer:
-    def test_it_has_exactly_the_keys_of_the_contract(self, api):
+    def test_it_has_exactly_the_keys_that_were_promised(self, api):
         fill(api, "Oak is hard")
         body = query(api, find="oak")
         assert body.keys() == ANSWER_KEYS

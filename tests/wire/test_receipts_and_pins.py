@@ -1,4 +1,4 @@
-"""What is kept of an answer: the receipt that explains it, the pin that replays it (CONTRACT §4)."""
+"""What is kept of an answer: the receipt that explains it, the pin that replays it (docs/wire.md, Asking)."""
 
 import json
 from datetime import UTC, datetime, timedelta

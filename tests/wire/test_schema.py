@@ -1,4 +1,4 @@
-"""The OpenAPI document and its page: complete, valid, open, and at home under a strict policy (CONTRACT §1)."""
+"""The OpenAPI document and its page: complete, valid, open, and at home under a strict policy (docs/wire.md)."""
 
 import re
 from contextlib import closing

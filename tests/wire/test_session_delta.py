@@ -1,4 +1,4 @@
-"""The session's delta, line by line: what is told, what never is, and what a lost answer costs (CONTRACT §6, CMP §8)."""
+"""The session's delta, line by line: what is told, what never is, and what a lost answer costs (docs/wire.md, Session delta; CMP §8)."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What a request costs in statements, and that each of them names its vault (DESIGN: tables can be spread by vault)."""
+"""What a request costs in statements, and that each of them names its vault (ARCHITECTURE: One vault never meets another)."""
 
 import re
 from collections.abc import Iterator

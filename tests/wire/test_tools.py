@@ -1,4 +1,4 @@
-"""The tools: each the same code path as its REST twin, described so that any client accepts it (CONTRACT §8)."""
+"""The tools: each the same code path as its REST twin, described so that any client accepts it (docs/wire.md, Tools)."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Every route against everybody who may not pass: one table, which no route may be missing from (CONTRACT §1).
+"""Every route against everybody who may not pass: one table, which no route may be missing from (docs/wire.md, Who may call).
 
 Alice owns what the table's calls name. Bob is another vault; Carol's token is Alice's but sees another project.
 """
