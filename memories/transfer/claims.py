@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cortex.errors import CortexError
-from memories.core.hostility import is_instruction_like
 from memories.core.kinds import Flag
-from memories.core.secrets import mask_secrets
 from memories.core.text import content_hash, hash_terms, normalise, pack_hashes, terms
 from memories.ids import random_word
 from memories.models import Memory, Mention
@@ -15,7 +13,7 @@ from memories.rows import in_chunks
 from memories.search.facade import index_memories
 from memories.transfer.landing import HERE, OTHERWISE, Landing, Reasons, Row, is_same, sift
 from memories.writing.erasing import WITHOUT_WORDS
-from memories.writing.preparing import check_intervals, true_since_of
+from memories.writing.preparing import TAG_LENGTH, Masking, check_intervals, flags_of, true_since_of
 
 Identity = tuple[str, str]
 """Project and content hash of a memory that is neither superseded nor redacted."""
@@ -124,16 +122,18 @@ def _prepare(landing: Landing, row: Row) -> Memory | str:
 
 def _judged_text(row: Row) -> dict[str, Any]:
     """Mask and judge a row's texts as any write's; what is only now found hostile waits for a person."""
-    content, masked = mask_secrets(row["content"])
-    summary, more = mask_secrets(row["summary"]) if row["summary"] else (row["summary"], 0)
-    flags, withheld = list(row["flags"]), row["withheld"]
-    if masked + more and Flag.SECRET_MASKED not in flags:
-        flags.append(str(Flag.SECRET_MASKED))
-    hostile = is_instruction_like(content) or bool(summary and is_instruction_like(summary))
-    if hostile and Flag.INSTRUCTION_LIKE not in flags:
-        flags.append(str(Flag.INSTRUCTION_LIKE))
-        withheld = True
-    return {"content": content, "summary": summary, "flags": flags, "withheld": withheld}
+    masking = Masking()
+    texts = {
+        "content": masking.text(row["content"]),
+        "summary": masking.text(row["summary"]) if row["summary"] else row["summary"],
+        "thread": masking.name(row["thread"]),
+        "speaker": masking.name(row["speaker"]),
+    }
+    tags = masking.names(row["tags"], limit=TAG_LENGTH)
+    told = (text for text in (*texts.values(), *tags) if text)
+    wanted = [flag for flag in flags_of(told, masked=masking.count > 0) if flag not in row["flags"]]
+    withheld = row["withheld"] or Flag.INSTRUCTION_LIKE in wanted
+    return {**texts, "tags": list(tags), "flags": [*row["flags"], *map(str, wanted)], "withheld": withheld}
 
 
 # -- Around them ---------------------------------------------------------------------------------

@@ -5,8 +5,11 @@ from typing import Any
 
 from django.db.models import Q
 
+from memories.core.hostility import is_instruction_like
+from memories.core.secrets import mask_secrets
 from memories.models import Conflict, Memory, ProposedSupersession, Supersession, Tombstone
 from memories.transfer.landing import HERE, Landing, Reasons, Row, sift
+from memories.writing.superseding import REASON_LENGTH
 
 
 def land_supersessions(landing: Landing, rows: Sequence[Row]) -> Reasons:
@@ -117,5 +120,11 @@ def _missing(row: Row, memories: Mapping[str, int], *ends: str) -> str | None:
 
 def _link_values(landing: Landing, row: Row, memories: Mapping[str, int]) -> dict[str, Any]:
     ends = {"old_id": memories[row["old"]], "new_id": memories[row["new"]]}
-    plain = {name: row[name] for name in ("reason", "actor", "at")}
+    plain = {"reason": _told_reason(landing, row["reason"]), "actor": row["actor"], "at": row["at"]}
     return {"vault_id": landing.vault.pk, **ends, **plain}
+
+
+def _told_reason(landing: Landing, reason: str) -> str:
+    """A reason as it may be told: without secrets, without what was forgotten here, and none that is an order."""
+    told = mask_secrets(landing.without_forgotten(reason))[0][:REASON_LENGTH]
+    return "" if is_instruction_like(told) else told

@@ -9,13 +9,20 @@ from django.db.models import Q
 
 from cortex.errors import StateConflict
 from memories.access import Caller
-from memories.core.hostility import is_instruction_like
 from memories.core.kinds import Author, Flag, Kind, layer_of
-from memories.core.secrets import mask_secrets
 from memories.models import Memory, ProposedSupersession, Scope, Supersession
 from memories.reading import find_memory
 from memories.writing.naming import link_entities, unlink_entities
-from memories.writing.preparing import check_expiry, check_intervals, entity_names, true_since_of
+from memories.writing.preparing import (
+    NAME_LENGTH,
+    TAG_LENGTH,
+    Masking,
+    check_expiry,
+    check_intervals,
+    entity_names,
+    flags_of,
+    true_since_of,
+)
 from memories.writing.twins import is_twin
 
 AMENDABLE: Final = (
@@ -31,7 +38,9 @@ AMENDABLE: Final = (
     "valid_to",
     "expires_at",
 )
-_DECIDING: Final = frozenset({"summary", "kind", "layer", "project", "valid_from", "valid_to", "expires_at"})
+_DECIDING: Final = frozenset(
+    {"summary", "kind", "layer", "project", "valid_from", "valid_to", "expires_at", "withheld"}
+)
 """What decides whether a memory is served, to whom, and in which words."""
 
 
@@ -49,7 +58,8 @@ def amend(caller: Caller, ref: str, changes: Mapping[str, Any], *, now: datetime
         if memory.redacted_at is not None:
             raise StateConflict(f"{ref} was redacted")
         check_expiry(changes.get("expires_at"), now=now)
-        values = _column_values(memory, changes)
+        changes, judgement = _judged(memory, changes)
+        values = _column_values(memory, changes) | judgement
         if _overrules_user(memory, values):
             caller.require(Scope.REVIEW)
         if values.get("project", memory.project) != memory.project:
@@ -72,9 +82,7 @@ def _column_values(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]
     values = {name: value for name, value in changes.items() if name != "entities"}
     values |= _layer(memory, changes)
     if "tags" in values:
-        values["tags"] = list(dict.fromkeys(values["tags"]))
-    if values.get("summary"):
-        values |= _summary(memory, values["summary"])
+        values["tags"] = list(values["tags"])
     valid_from = values.get("valid_from", memory.valid_from)
     check_intervals(valid_from, values.get("valid_to", memory.valid_to))
     occurred_at = values.get("occurred_at", memory.occurred_at)
@@ -91,15 +99,22 @@ def _layer(memory: Memory, changes: Mapping[str, Any]) -> dict[str, Any]:
     return {"layer": layer_of(kind) if is_derived else memory.layer}
 
 
-def _summary(memory: Memory, summary: str) -> dict[str, Any]:
-    """A summary may be told in place of the text, so it is masked and judged like one."""
-    masked, count = mask_secrets(summary)
-    hostile = is_instruction_like(masked)
-    wanted = [
-        flag for flag, holds in ((Flag.SECRET_MASKED, count), (Flag.INSTRUCTION_LIKE, hostile)) if holds
-    ]
+def _judged(memory: Memory, changes: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Mask and judge the texts of a change like those of a write.
+
+    Returns: the change without secrets, and the columns that the judgement sets: flags and withheld.
+    """
+    masking = Masking()
+    masked = dict(changes)
+    if masked.get("summary"):
+        masked["summary"] = masking.text(masked["summary"])
+    for name, limit in (("tags", TAG_LENGTH), ("entities", NAME_LENGTH)):
+        if name in masked:
+            masked[name] = masking.names(masked[name], limit=limit)
+    told = (masked.get("summary") or "", *masked.get("tags", ()), *masked.get("entities", ()))
+    wanted = flags_of(filter(None, told), masked=masking.count > 0)
     flags = [*memory.flags, *(str(flag) for flag in wanted if flag not in memory.flags)]
-    return {"summary": masked, "flags": flags, "withheld": memory.withheld or hostile}
+    return masked, {"flags": flags, "withheld": memory.withheld or Flag.INSTRUCTION_LIKE in wanted}
 
 
 def _check_move(memory: Memory) -> None:

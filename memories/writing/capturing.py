@@ -11,7 +11,6 @@ from memories.access import Caller
 from memories.core.echo import strip_own_output
 from memories.core.extraction import extract
 from memories.core.kinds import Author, Kind
-from memories.core.secrets import mask_secrets
 from memories.core.text import content_hash, normalise
 from memories.models import Capture, Memory, Scope
 from memories.writing.citing import capture_url
@@ -23,7 +22,7 @@ from memories.writing.inputs import (
     Outcome,
     SourceInput,
 )
-from memories.writing.preparing import NAME_LENGTH, check_url
+from memories.writing.preparing import NAME_LENGTH, TITLE_LENGTH, URL_LENGTH, Masking, check_url
 from memories.writing.remembering import status_deserved, store_claims
 
 
@@ -45,12 +44,22 @@ def capture(caller: Caller, given: CaptureInput, *, now: datetime) -> CaptureOut
     new = strip_own_output(given.content)
     if not normalise(new):
         return CaptureOutcome(capture=None, memories=(), created=False)
-    masked, _ = mask_secrets(new)
     with transaction.atomic():
-        kept, created = _keep(caller, replace(given, content=masked), now=now)
+        kept, created = _keep(caller, _masked(replace(given, content=new)), now=now)
         drafts = _drafts(caller, kept)
         results = store_claims(caller, drafts, status=status_deserved(caller), now=now)
         return CaptureOutcome(capture=kept, memories=_distinct(results), created=created)
+
+
+def _masked(given: CaptureInput) -> CaptureInput:
+    masking = Masking()
+    return replace(
+        given,
+        content=masking.text(given.content),
+        title=masking.text(given.title, limit=TITLE_LENGTH),
+        url=masking.text(given.url, limit=URL_LENGTH),
+        source=masking.text(given.source, limit=NAME_LENGTH),
+    )
 
 
 def _keep(caller: Caller, given: CaptureInput, *, now: datetime) -> tuple[Capture, bool]:
@@ -70,7 +79,7 @@ def _keep(caller: Caller, given: CaptureInput, *, now: datetime) -> tuple[Captur
     made = Capture.objects.create(
         **identity,
         content=given.content,
-        title=mask_secrets(given.title)[0],
+        title=given.title,
         source=given.source,
         occurred_at=given.occurred_at,
         captured_at=now,

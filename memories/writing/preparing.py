@@ -1,6 +1,7 @@
 """From what a caller states to what is stored: masked, hashed, flagged, dated. Pure; reads no row."""
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -16,6 +17,9 @@ from memories.writing.inputs import MemoryInput, SourceInput
 
 CAPTURE_SCHEME: Final = "cortex-capture"
 NAME_LENGTH: Final = 200
+TAG_LENGTH: Final = 100
+TITLE_LENGTH: Final = 500
+URL_LENGTH: Final = 2_000
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):[^\s\x00-\x1f\x7f]+")
 _PLAIN_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!.*[\w-]{20})[\w./:-]{1,80}", re.ASCII)
 _SCRIPT_SCHEMES: Final = frozenset({"javascript", "data", "vbscript"})
@@ -94,7 +98,7 @@ def prepare(given: MemoryInput, *, language: str, status: Status, now: datetime)
         content_hash=content_hash(masked.content),
         term_hashes=pack_hashes(hash_terms(terms(masked.content, language))),
         entities=entity_names(masked.entities) or entity_names(spot_entities(masked.content)),
-        flags=flags_of(masked.content, masked.summary, masked=count > 0),
+        flags=flags_of(texts_of(masked), masked=count > 0),
         captured_at=captured_at,
         true_since=true_since_of(masked.valid_from, masked.occurred_at, captured_at),
         status=status,
@@ -110,10 +114,18 @@ def true_since_of(
     return captured_at if occurred_at is None else min(occurred_at, captured_at)
 
 
-def flags_of(content: str, summary: str | None, *, masked: bool) -> tuple[Flag, ...]:
-    hostile = is_instruction_like(content) or (summary is not None and is_instruction_like(summary))
-    found = {Flag.INSTRUCTION_LIKE: hostile, Flag.SECRET_MASKED: masked}
+def flags_of(texts: Iterable[str], *, masked: bool) -> tuple[Flag, ...]:
+    """Judge a claim by every text of it."""
+    found = {Flag.INSTRUCTION_LIKE: any(map(is_instruction_like, texts)), Flag.SECRET_MASKED: masked}
     return tuple(flag for flag, holds in found.items() if holds)
+
+
+def texts_of(given: MemoryInput) -> Iterator[str]:
+    """Yield whatever of a claim may be told to a model."""
+    yield given.content
+    yield from filter(None, (given.summary, given.thread, given.speaker, *given.entities, *given.tags))
+    for source in given.sources:
+        yield from filter(None, (source.title, source.text, source.url))
 
 
 def check_intervals(valid_from: datetime | None, valid_to: datetime | None) -> None:
@@ -155,23 +167,45 @@ def mask_input(given: MemoryInput) -> tuple[MemoryInput, int]:
 
     Returns: the claim, and how many were masked.
     """
-    content, count = mask_secrets(given.content)
-    changes: dict[str, object] = {"content": content} if count else {}
-    if given.summary:
-        summary, in_summary = mask_secrets(given.summary)
-        count += in_summary
-        changes |= {"summary": summary} if in_summary else {}
-    sources = [_mask_source(source) for source in given.sources]
-    if in_sources := sum(found for _, found in sources):
-        count += in_sources
-        changes["sources"] = tuple(source for source, _ in sources)
-    return (replace(given, **changes) if changes else given), count  # type: ignore[arg-type]
+    masking = Masking()
+    content = masking.text(given.content)
+    summary = masking.text(given.summary) if given.summary else given.summary
+    beside = {
+        "entities": masking.names(given.entities, limit=NAME_LENGTH),
+        "tags": masking.names(given.tags, limit=TAG_LENGTH),
+        "thread": masking.name(given.thread),
+        "speaker": masking.name(given.speaker),
+        "sources": tuple(_mask_source(source, masking) for source in given.sources),
+    }
+    if not masking.count:
+        return given, 0
+    return replace(given, content=content, summary=summary, **beside), masking.count  # type: ignore[arg-type]
 
 
-def _mask_source(source: SourceInput) -> tuple[SourceInput, int]:
-    title, in_title = mask_secrets(source.title) if source.title else ("", 0)
-    text, in_text = mask_secrets(source.text) if source.text else ("", 0)
-    url, in_url = source.url, 0
-    if url is not None and not _PLAIN_URL.fullmatch(url):
-        url, in_url = mask_secrets(url)
-    return SourceInput(url=url, title=title, text=text), in_title + in_text + in_url
+def _mask_source(source: SourceInput, masking: "Masking") -> SourceInput:
+    is_plain = source.url is None or _PLAIN_URL.fullmatch(source.url)
+    return SourceInput(
+        url=source.url if is_plain else masking.text(str(source.url), limit=URL_LENGTH),
+        title=masking.text(source.title, limit=TITLE_LENGTH),
+        text=masking.text(source.text),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Masking:
+    """Masks the texts of one claim and counts what it masked; a mark may be longer than what it replaces."""
+
+    count: int = 0
+
+    def text(self, text: str, *, limit: int | None = None) -> str:
+        if not text:
+            return text
+        masked, found = mask_secrets(text)
+        self.count += found
+        return masked[:limit] if found else text
+
+    def name(self, name: str | None) -> str | None:
+        return None if name is None else self.text(name, limit=NAME_LENGTH)
+
+    def names(self, names: Iterable[str], *, limit: int) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.text(name, limit=limit) for name in names))

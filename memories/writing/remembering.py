@@ -233,6 +233,12 @@ def _is_lifted(memory: Memory, claim: Prepared) -> bool:
     return memory.status == Status.PENDING and Flag.CONTRADICTS_USER not in memory.flags
 
 
+def _is_smuggled(placed: _Placed) -> bool:
+    """Whether a known memory, harmless itself, would cite something that reads as an instruction."""
+    flag = Flag.INSTRUCTION_LIKE
+    return flag in placed.claim.flags and flag not in placed.memory.flags
+
+
 def _count_again(batch: _Batch, placed: Sequence[_Placed], gains: Mapping[int, Mapping[str, Any]]) -> None:
     known = {memory.pk for memory in batch.known.values()}
     times = Counter(each.memory.pk for each in placed if each.memory.pk in known)
@@ -250,7 +256,7 @@ def _tie(batch: _Batch, placed: Sequence[_Placed]) -> None:
     citing = [
         (each.memory, each.claim)
         for each in placed
-        if each.created or each.claim.given.sources or each.memory.pk in uncited
+        if each.created or each.memory.pk in uncited or (each.claim.given.sources and not _is_smuggled(each))
     ]
     cite(batch.vault_id, citing, captures=batch.captures, now=batch.now)
     names = {each.memory.pk: each.claim.entities for each in placed if each.created}

@@ -6,13 +6,15 @@ the intent is kept as a proposal, and approving the successor carries it out.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 
 from cortex.errors import NotHere, StateConflict, Unprocessable
 from memories.access import Caller
+from memories.core.hostility import is_instruction_like
 from memories.core.kinds import Flag, Kind, MemoryLayer, Status
+from memories.core.secrets import mask_secrets
 from memories.core.supersession import closes_cycle
 from memories.models import Conflict, Memory, ProposedSupersession, Scope, Supersession
 from memories.reading import find_memory, names_of, successors_from
@@ -21,6 +23,8 @@ from memories.writing.contradicting import overrules_user
 from memories.writing.inputs import MemoryInput, Outcome, Succession
 from memories.writing.naming import link_entities
 from memories.writing.remembering import only, status_deserved, store_claims
+
+REASON_LENGTH: Final = 2_000
 
 
 def supersede(
@@ -158,8 +162,12 @@ def _found_successor(caller: Caller, old: Memory, ref: str, *, now: datetime) ->
 
 def _succeed(caller: Caller, old: Memory, outcome: Outcome, *, reason: str, now: datetime) -> Succession:
     new = outcome.memory
+    reason = mask_secrets(reason)[0][:REASON_LENGTH]
     overrules = overrules_user(old, new.author)
-    trusted = status_deserved(caller) == Status.APPROVED
+    hostile = is_instruction_like(reason)
+    if hostile and outcome.created:
+        _withhold(new)
+    trusted = status_deserved(caller) == Status.APPROVED and not hostile
     ready = trusted and new.status == Status.APPROVED and not new.withheld and not overrules
     if ready:
         carry_out(old, new, actor=caller.actor, reason=reason, now=now)
@@ -169,6 +177,14 @@ def _succeed(caller: Caller, old: Memory, outcome: Outcome, *, reason: str, now:
         new.flags = [*new.flags, str(Flag.CONTRADICTS_USER)]
         Memory.objects.in_vault(new.vault_id).filter(pk=new.pk).update(flags=new.flags)
     return Succession(memory=new, created=outcome.created, carried_out=ready)
+
+
+def _withhold(new: Memory) -> None:
+    """Let a successor wait for a person because of the reason that came with it."""
+    new.withheld = True
+    if Flag.INSTRUCTION_LIKE not in new.flags:
+        new.flags = [*new.flags, str(Flag.INSTRUCTION_LIKE)]
+    Memory.objects.in_vault(new.vault_id).filter(pk=new.pk).update(withheld=True, flags=new.flags)
 
 
 def _propose(caller: Caller, old: Memory, new: Memory, *, reason: str, now: datetime) -> None:
