@@ -6,10 +6,11 @@ trust, so it wants the same subject, the same frame around it, and one plain dif
 """
 
 import re
+import threading
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from hashlib import blake2b
 from itertools import product
 from typing import Final, Literal
 
@@ -133,12 +134,27 @@ class Marks:
 
 def distinguishing_marks(text: str) -> Marks:
     """Return the marks of a text; texts whose marks differ are never folded into one."""
-    return _cached_marks(text) if len(text) <= _LONGEST_CACHED else _read_marks(text)
+    return _read_marks(text) if len(text) > _LONGEST_CACHED else _MARKS_KNOWN.of(text)
 
 
-@lru_cache(maxsize=16_384)
-def _cached_marks(text: str) -> Marks:
-    return _read_marks(text)
+class _KnownMarks:
+    """Remembers marks by the digest of a text: what a process remembers must not outlive a forgotten text."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._known: dict[bytes, Marks] = {}
+        self._changing = threading.Lock()
+
+    def of(self, text: str) -> Marks:
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        found = self._known.get(key)
+        if found is None:
+            found = _read_marks(text)
+            with self._changing:
+                while len(self._known) >= self._size:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = found
+        return found
 
 
 def _read_marks(text: str) -> Marks:
@@ -153,24 +169,7 @@ def _read_marks(text: str) -> Marks:
     )
 
 
-def is_negated(text: str) -> bool:
-    """Tell whether a text denies something."""
-    return distinguishing_marks(text).negations > 0
-
-
-def polarity(text: str) -> int:
-    """Return 1 for a text that asserts, -1 for one that denies; a double negation asserts."""
-    return -1 if distinguishing_marks(text).negations % 2 else 1
-
-
-def numbers(text: str) -> tuple[str, ...]:
-    """Return the numbers of a text that are no dates, in order, each once: `1,000` as 1000, `three` as 3."""
-    return _numbers_in(_plain(text))
-
-
-def dates(text: str) -> tuple[str, ...]:
-    """Return the dates, weekdays and years that a text names, in order, each once."""
-    return _dates_in(_plain(text))
+_MARKS_KNOWN: Final = _KnownMarks(size=16_384)
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -279,13 +278,19 @@ class _Statement:
     marks: Marks
 
 
-def contradicts(a: str, b: str, *, language: str = DEFAULT_LANGUAGE) -> Reason | None:
+def contradicts(
+    a: str, b: str, *, language: str = DEFAULT_LANGUAGE, read: "ReadTexts | None" = None
+) -> Reason | None:
     """Say why two texts cannot both hold, or None where they can, or where it is not certain.
 
+    Args:
+        read: remembers what it read of each text; whoever compares many pairs hands in one, of one language, and
+            drops it afterwards.
     Returns: "number" where the same thing has another figure, "value" where it has another name or date,
         "negation" where one denies what the other says.
     """
-    ours, theirs = (_statements(text[:_LONGEST_COMPARED], language) for text in (a, b))
+    read = {} if read is None else read
+    ours, theirs = (_known_statements(text[:_LONGEST_COMPARED], language, read) for text in (a, b))
     for left, right in product(ours, theirs):
         reason = _clash(left, right)
         if reason is not None:
@@ -305,7 +310,15 @@ def _clash(a: _Statement, b: _Statement) -> Reason | None:
     return "value" if _other_date(a, b) or _other_value(a, b) else None
 
 
-@lru_cache(maxsize=2_048)
+ReadTexts = dict[str, tuple[_Statement, ...]]
+
+
+def _known_statements(text: str, language: str, read: ReadTexts) -> tuple[_Statement, ...]:
+    if text not in read:
+        read[text] = _statements(text, language)
+    return read[text]
+
+
 def _statements(text: str, language: str) -> tuple[_Statement, ...]:
     found = sentences(text)[:SENTENCES_COMPARED]
     plains = [

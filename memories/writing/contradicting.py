@@ -12,7 +12,7 @@ from typing import Final
 from django.db.models import Q
 
 from memories.access import Caller
-from memories.core.contradiction import contradicts
+from memories.core.contradiction import ReadTexts, contradicts
 from memories.core.kinds import Author, Flag, MemoryLayer, Status
 from memories.core.text import unpack_hashes
 from memories.models import Conflict, Memory
@@ -45,9 +45,10 @@ def note_contradictions(
         return
     rivals = _rivals(caller, compared, now=now)
     conflicts, waiting = list[Conflict](), dict[int, Memory]()
+    read: ReadTexts = {}
     for row in compared:
         for other in rivals.get(row.pk, ()):
-            reason = _reason(caller, other, row) if other.pk not in besides else None
+            reason = _reason(caller, other, row, read) if other.pk not in besides else None
             if reason is None:
                 continue
             conflicts.append(_conflict(other, row, reason, now=now))
@@ -59,13 +60,12 @@ def note_contradictions(
         Memory.objects.in_vault(row.vault_id).filter(pk=row.pk).update(status=row.status, flags=row.flags)
 
 
-def _reason(caller: Caller, old: Memory, new: Memory) -> str | None:
+def _reason(caller: Caller, old: Memory, new: Memory, read: ReadTexts) -> str | None:
     together = old.project == new.project or "" in {old.project, new.project}
     if not together or not _overlap(old, new):
         return None
-    return contradicts(
-        old.content[:_LONGEST_COMPARED], new.content[:_LONGEST_COMPARED], language=caller.vault.language
-    )
+    ours, theirs = (memory.content[:_LONGEST_COMPARED] for memory in (old, new))
+    return contradicts(ours, theirs, language=caller.vault.language, read=read)
 
 
 def _overlap(a: Memory, b: Memory) -> bool:
