@@ -1,4 +1,4 @@
-"""A vault in figures. A token limited to projects counts what it sees; the indexes are counted whole."""
+"""A vault in figures. A token limited to projects counts what it sees, and nothing else."""
 
 from typing import Any
 
@@ -20,7 +20,6 @@ def stats_of(caller: Caller) -> dict[str, Any]:
     """Count a vault's memories, and tell what is not searchable by meaning yet."""
     rows = Memory.objects.visible_to(caller)
     embedder = active_embedder()
-    indexed = Memory.objects.in_vault(caller.vault.pk).filter(redacted_at__isnull=True).count()
     figures = rows.aggregate(
         total=Count("pk"),
         characters=Sum(Length("content")),
@@ -30,10 +29,17 @@ def stats_of(caller: Caller) -> dict[str, Any]:
         "memories": figures["total"],
         "superseded": figures["superseded"],
         **{name: _breakdown(caller, column, words) for name, (column, words) in _BREAKDOWNS.items()},
-        "pending_vectors": vectors.pending(caller.vault.pk, indexed),
+        "pending_vectors": _pending_vectors(caller),
         "embedder": None if embedder is None else {"name": embedder.name, "dimension": embedder.dimension},
         "sizes": _sizes(caller, characters=figures["characters"] or 0),
     }
+
+
+def _pending_vectors(caller: Caller) -> int:
+    rows = Memory.objects.visible_to(caller).filter(redacted_at__isnull=True)
+    if caller.projects is None:
+        return vectors.pending(caller.vault.pk, rows.count())
+    return len(vectors.missing(caller.vault.pk, list(rows.values_list("pk", flat=True))))
 
 
 def _breakdown(caller: Caller, column: str, words: type[Any]) -> dict[str, int]:
