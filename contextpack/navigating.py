@@ -19,7 +19,7 @@ from memories.showing import memory_document
 from memories.wire import capture_as_wire
 
 NEIGHBOUR_LIMIT: Final = 20
-CAPTURE_PREFIX: Final = "cap_"
+CAPTURE_REF_PREFIX: Final = "cap_"
 
 
 def expand(caller: Caller, *, ref: str, direction: Expand, now: datetime) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def expand(caller: Caller, *, ref: str, direction: Expand, now: datetime) -> dic
             "document": None,
             **continue_query(caller, ref, now=now),
         }
-    if ref.startswith(CAPTURE_PREFIX):
+    if ref.startswith(CAPTURE_REF_PREFIX):
         capture = _find_capture(caller, ref)
         shown = direction is Expand.DOCUMENT and _may_be_told(caller, capture, now=now)
         return _answer(ref, direction, document=capture_as_wire(capture) if shown else None)
@@ -92,7 +92,7 @@ def _may_be_told(caller: Caller, capture: Capture, *, now: datetime) -> bool:
 
 
 def _neighbours(caller: Caller, memory: Memory, *, now: datetime) -> dict[str, Any]:
-    """One hop through shared entities: cited, approved, current; most shared entities first, then the newest."""
+    """What shares an entity with a memory and is served and true now; the more they share the earlier it comes."""
     vault_id = caller.vault.pk
     about = Mention.objects.filter(vault_id=vault_id, memory_id=memory.pk).values_list("entity_id", flat=True)
     entity_ids = list(about)

@@ -1,20 +1,18 @@
 """Look at the conversations of a vault, and end one."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, ClassVar
 
-from django.db.models import Q
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from cortex.api.pagination import query_digest, read_cursor, write_cursor
 from cortex.api.serializers import refuse_query
 from cortex.errors import NotHere
 from memories.access import Caller, caller_of
 from memories.models import Scope
+from memories.paging import Order, take_page
 from sessions.core.state import SessionState
 from sessions.models import WorkingSession
 from sessions.serializers import (
@@ -28,7 +26,7 @@ from sessions.serializers import (
 from sessions.standing import nameable
 from sessions.stepping import end_session, remembered
 
-_KIND = "sessions"
+OLDEST_FIRST = Order(column="created_at")
 
 
 class SessionList(APIView):
@@ -65,20 +63,9 @@ def session_page(caller: Caller, query: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises: Unparsable, NotHere, Unprocessable for a cursor that does not go on here.
     """
-    bound = {"vault_id": caller.vault.pk, "holder": caller.actor, "query": query_digest(_KIND)}
-    rows = WorkingSession.objects.visible_to(caller).defer("state").order_by("created_at", "pk")
-    if query.get("cursor"):
-        began, pk = read_cursor(query["cursor"], _KIND, **bound)
-        began = datetime.fromisoformat(began)
-        rows = rows.filter(Q(created_at__gt=began) | Q(created_at=began, pk__gt=pk))
-    found = list(rows[: query["limit"] + 1])
-    shown = found[: query["limit"]]
-    more = len(found) > len(shown)
-    state = [shown[-1].created_at.isoformat(), shown[-1].pk] if more else None
-    return {
-        "results": [summary_of(session) for session in shown],
-        "next": write_cursor(_KIND, **bound, state=state) if more else None,
-    }
+    rows = WorkingSession.objects.visible_to(caller).defer("state")
+    page = take_page(rows, OLDEST_FIRST, kind="sessions", caller=caller, asked=query)
+    return {"results": [summary_of(session) for session in page.rows], "next": page.next}
 
 
 def session_detail(caller: Caller, session_id: str) -> dict[str, Any]:

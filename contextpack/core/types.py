@@ -5,7 +5,7 @@ what an earlier stage made. Lengths are counted in tokens, times are aware, unkn
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -217,11 +217,3 @@ class ReceiptStub:
 class PinStub:
     id: str
     digest: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
-    """One channel's answer: refs or row ids, best first, with raw scores of that channel."""
-
-    retriever: str
-    scores: Mapping[str, float] = field(default_factory=dict)

@@ -172,6 +172,16 @@ def _read_marks(text: str) -> Marks:
 _MARKS_KNOWN: Final = _KnownMarks(size=16_384)
 
 
+def numbers(text: str) -> tuple[str, ...]:
+    """Return the numbers of a text that are no dates, in order, each once: `1,000` as 1000, `three` as 3."""
+    return _numbers_in(_plain(text))
+
+
+def dates(text: str) -> tuple[str, ...]:
+    """Return the dates, weekdays and years that a text names, in order, each once."""
+    return _dates_in(_plain(text))
+
+
 def names(text: str) -> tuple[str, ...]:
     """Return the keys of the names in a text, each once, who acts before who is acted on."""
     keys = tuple(dict.fromkeys(entity_key(name) for name in spot_entities(text, limit=None)))

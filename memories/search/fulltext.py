@@ -144,11 +144,6 @@ def holding(text: str, *, vault_id: str, language: str, among: Collection[int] |
     return len(held if among is None else set(held).intersection(among))
 
 
-def document_count(vault_id: str) -> int:
-    """Count the memories of a vault that are in the index."""
-    return SearchDocument.objects.filter(vault_id=vault_id).count()
-
-
 def compact(*, pages: int | None = None) -> None:
     """Rewrite the index without what removed memories left in it.
 
