@@ -4,5 +4,7 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from cortex.api.bodies import accept_chunks
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
-application = get_wsgi_application()
+application = accept_chunks(get_wsgi_application())

@@ -1,13 +1,15 @@
-"""What every request passes first: an id for the logs, and a wall against text that no database takes."""
+"""What every request passes first: an id for the logs, a wall against text that no database takes, and no giants."""
 
 import re
 import uuid
 from collections.abc import Callable
 from urllib.parse import unquote_to_bytes
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
+from cortex.api.bodies import announced_length, is_chunked
 from cortex.api.logs import request_id
 from cortex.api.problems import problem_response
 
@@ -43,6 +45,10 @@ class RequestGuard:
             return problem_response(400, "NUL bytes are no text")
         if "\ufffd" in request.path or not _decodes(query):
             return problem_response(400, "The address is not valid UTF-8")
+        if announced_length(request.META) > settings.BULK_BODY_LIMIT_BYTES:
+            return problem_response(413, "No call takes a body as large as this")
+        if is_chunked(request.META):
+            return problem_response(411, "This server takes bodies of a stated length only")
         return None
 
 

@@ -1,16 +1,23 @@
 """Strict JSON in: no NUL, no lone surrogate, no NaN, no bottomless nesting, no more bytes than allowed."""
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.http import UnreadablePostError
+from django.utils.http import parse_header_parameters
+from rest_framework.exceptions import APIException, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
+from cortex.api.bodies import announced_length
 from cortex.errors import TooLarge, Unparsable
 
 MAX_NESTING = 100
+_UTF8_NAMES: Final = frozenset({"utf-8", "utf8"})
 
 
 class StrictJSONParser(BaseParser):
@@ -27,20 +34,47 @@ class StrictJSONParser(BaseParser):
         return parse_json(read_body(stream, parser_context))
 
 
-def read_body(stream: IO[bytes], parser_context: Mapping[str, Any] | None) -> bytes:
-    """Read a body that a parser was given.
+class BodyTooSlow(APIException):
+    status_code = 408
+    default_detail = "The body did not arrive in time"
 
-    Raises: TooLarge if it is larger than the view takes (`body_limit_bytes`).
+
+def read_body(stream: IO[bytes], parser_context: Mapping[str, Any] | None) -> bytes:
+    """Read a body that a parser was given, unless what is said of it refuses it already.
+
+    Raises: TooLarge if it is larger than the view takes (`body_limit_bytes`); UnsupportedMediaType where it is
+        compressed or not UTF-8; BodyTooSlow; Unparsable where it was cut off.
     """
-    view = (parser_context or {}).get("view")
-    limit: int = getattr(view, "body_limit_bytes", settings.BODY_LIMIT_BYTES)
+    context = parser_context or {}
+    limit: int = getattr(context.get("view"), "body_limit_bytes", settings.BODY_LIMIT_BYTES)
+    if (request := context.get("request")) is not None:
+        _check_encodings(request)
+        if announced_length(request.META) > limit:
+            raise _too_large(limit)
     try:
         raw = stream.read(limit + 1)
     except RequestDataTooBig:
-        raise TooLarge(f"the body is larger than {limit} bytes") from None
+        raise _too_large(limit) from None
+    except UnreadablePostError as error:
+        if isinstance(error.__cause__, TimeoutError):
+            raise BodyTooSlow from None
+        raise Unparsable("the body did not arrive whole") from None
     if len(raw) > limit:
-        raise TooLarge(f"the body is larger than {limit} bytes")
-    return raw
+        raise _too_large(limit)
+    return raw.removeprefix(BOM_UTF8)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {limit} bytes")
+
+
+def _check_encodings(request: Request) -> None:
+    packed = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if packed not in {"", "identity"}:
+        raise UnsupportedMediaType(packed, "The body must not be compressed")
+    _, said = parse_header_parameters(request.content_type or "")
+    if said.get("charset", "utf-8").strip().lower() not in _UTF8_NAMES:
+        raise UnsupportedMediaType(request.content_type, "The body must be UTF-8")
 
 
 def parse_json(raw: bytes) -> Any:
@@ -49,7 +83,9 @@ def parse_json(raw: bytes) -> Any:
     Raises: Unparsable, with the reason but without any of the text.
     """
     try:
-        value = json.loads(raw.decode(), parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(
+            raw.decode(), parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unambiguous
+        )
     except UnicodeDecodeError:
         raise Unparsable("the body is not UTF-8") from None
     except RecursionError:
@@ -59,6 +95,14 @@ def parse_json(raw: bytes) -> Any:
         raise Unparsable(f"the body is not JSON{position}") from None
     if _is_suspicious(raw):
         check_text(value)
+    return value
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object, unless two readers of it could understand two things."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise Unparsable("an object in the body names a field twice")
     return value
 
 

@@ -89,7 +89,9 @@ def flatten(detail: Any, path: str = "") -> Iterable[tuple[str, str]]:
 
 def problem_response(status: int, detail: str) -> JsonResponse:
     """The same refusal for what never reaches a DRF view."""
-    return JsonResponse(problem(status, detail), status=status, content_type=PROBLEM_JSON)
+    response = JsonResponse(problem(status, detail), status=status, content_type=PROBLEM_JSON)
+    response["Content-Length"] = str(len(response.content))
+    return response
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> JsonResponse:

@@ -14,7 +14,7 @@ from memories.access import DEFAULT_VAULT
 from memories.models import ALL_SCOPES, AccessToken, Vault
 
 WORKERS: Final = 2
-THREADS: Final = 4
+THREADS: Final = 16
 LONGEST_ADDRESS: Final = 8_190  # bytes, as many as gunicorn reads: the cursor of a long pack travels in it
 
 
@@ -78,7 +78,7 @@ def _run_gunicorn(options: dict[str, Any]) -> None:
             "bind": f"{host}:{options['port']}",
             "workers": options["workers"],
             "threads": THREADS,
-            "worker_class": "gthread",
+            "worker_class": "cortex.worker.PatientWorker",
             "keepalive": 30,
             "limit_request_line": LONGEST_ADDRESS,
             "graceful_timeout": 5,

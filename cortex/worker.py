@@ -1,0 +1,85 @@
+"""The server's worker: a client that sends slowly, or not at all, keeps a thread for moments only.
+
+Gunicorn's threads wait for a client as long as it likes. Here each read ends by a deadline, which every byte that
+arrives moves on a little: a large body over a thin line has its time, silence and a trickle have not.
+"""
+
+import errno
+import socket
+import time
+from typing import Any, Final
+
+from gunicorn.workers import gthread
+
+PROMPT_SECONDS: Final = 0.2  # for a new connection's first byte; then it waits without a thread
+HEAD_SECONDS: Final = 5.0
+BODY_SECONDS: Final = 5.0
+LINGER_SECONDS: Final = 0.2  # for what a client still sends after its answer
+LEAST_BYTES_PER_SECOND: Final = 32 * 1024
+
+
+class ClientSocket(socket.socket):
+    """A client's connection; what is received comes in time, or not at all."""
+
+    patience: float = HEAD_SECONDS  # seconds that one read may take
+    ends_at: float = 0.0  # by the monotonic clock
+    request: Any = None
+
+    @classmethod
+    def taking(cls, accepted: socket.socket) -> "ClientSocket":
+        return cls(fileno=accepted.detach())
+
+    def allow(self, seconds: float) -> None:
+        """Start to count anew."""
+        self.patience, self.ends_at = seconds, time.monotonic() + seconds
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        """Receive as any socket does.
+
+        Raises: TimeoutError where the client did not send in time; the connection is of no more use then.
+        """
+        before = self.gettimeout()
+        if before == 0:
+            return super().recv(bufsize, flags)
+        left = min(self.ends_at - time.monotonic(), self.patience)
+        try:
+            data = self._recv_within(left if before is None else min(left, before), bufsize, flags)
+        except TimeoutError:
+            if self.request is not None:
+                self.request.force_close()
+            # With this number gunicorn takes it for what it is: a client that is not there.
+            raise TimeoutError(errno.ECONNRESET, "the client did not send in time") from None
+        finally:
+            self.settimeout(before)
+        self.ends_at += len(data) / LEAST_BYTES_PER_SECOND
+        return data
+
+    def _recv_within(self, seconds: float, bufsize: int, flags: int) -> bytes:
+        if seconds <= 0:
+            raise TimeoutError
+        self.settimeout(seconds)
+        return super().recv(bufsize, flags)
+
+
+class PatientWorker(gthread.ThreadWorker):  # type: ignore[misc] # gunicorn has no types
+    """Gunicorn's threaded worker over connections that are bounded in time."""
+
+    def enqueue_req(self, conn: Any) -> None:
+        if not isinstance(conn.sock, ClientSocket):
+            conn.sock = ClientSocket.taking(conn.sock)
+        super().enqueue_req(conn)
+
+    def handle(self, conn: Any) -> Any:
+        if not conn.initialized and not conn.wait_for_data(PROMPT_SECONDS):
+            return gthread._DEFER
+        conn.sock.request = None
+        conn.sock.allow(HEAD_SECONDS)
+        return super().handle(conn)
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        conn.sock.request = req
+        conn.sock.allow(BODY_SECONDS)
+        try:
+            return super().handle_request(req, conn)
+        finally:
+            conn.sock.allow(LINGER_SECONDS)
