@@ -65,6 +65,8 @@ _SHAPES: Final = (
     _shape("password", r"(?<=://)[^\s/:@]{0,64}:[^\s/@]{3,128}(?=@)", "://"),
 )  # fmt: skip
 
+_NAMES_OF_HINTS: Final = tuple((hint, shape.name) for shape in _SHAPES for hint in shape.hints)
+
 _BEGIN_KEY: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _END_KEY: Final = re.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_BODY: Final = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{40,})*")
@@ -95,6 +97,11 @@ _ASSIGNED: Final = re.compile(
     r"|[`*“]{0,2}(?P<bare>[!-~]{6,200}))",
     re.I,
 )
+# One of these is in every key above.
+_KEY_HINTS: Final = (
+    "pass", "pwd", "kennwort", "contrase", "senha", "пароль", "密", "口令", "パスワード", "비밀번호",
+    "key", "token", "secret", "credential",
+)  # fmt: skip
 _PASSWORD_KEY: Final = re.compile(
     r"pass|pwd|kennwort|contraseña|senha|пароль|密|口令|パスワード|비밀번호", re.I
 )
@@ -112,13 +119,16 @@ def mask_secrets(text: str) -> tuple[str, int]:
     Returns: the text without its secrets, and how many there were.
     """
     masked, count = _mask_key_blocks(text)
-    for shape in _SHAPES:
-        if any(hint in masked for hint in shape.hints):
+    hinted = {name for hint, name in _NAMES_OF_HINTS if hint in masked}
+    for shape in _SHAPES if hinted else ():
+        if shape.name in hinted:
             masked, found = shape.pattern.subn(_mark(shape.name), masked)
             count += found
-    for pattern, judge in _JUDGED:
-        masked, found = _mask_judged(masked, pattern, judge)
-        count += found
+    folded = masked.casefold()
+    for hints, pattern, judge in _JUDGED:
+        if not hints or any(map(folded.__contains__, hints)):
+            masked, found = _mask_judged(masked, pattern, judge)
+            count += found
     return masked, count
 
 
@@ -222,8 +232,9 @@ def _entropy(value: str) -> float:
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
 
 
-_JUDGED: Final = (
-    (_DOTTED, _judge_dotted),
-    (_ASSIGNED, _judge_assignment),
-    (_CARD, _judge_card),
+# Each is looked for only in texts whose folded form holds one of its hints.
+_JUDGED: Final[tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], str | None]], ...]] = (
+    (("eyj",), _DOTTED, _judge_dotted),
+    (_KEY_HINTS, _ASSIGNED, _judge_assignment),
+    ((), _CARD, _judge_card),
 )
