@@ -77,6 +77,12 @@ def call_tool(caller: Caller, name: str, arguments: Arguments, *, now: datetime)
     return tool.run(caller, arguments, now)
 
 
+def writes(name: str) -> bool:
+    """Tell whether a tool changes anything; one that does not exist changes nothing."""
+    tool = TOOLS.get(name)
+    return tool is not None and not tool.read_only
+
+
 def tools_for(caller: Caller) -> list[Tool]:
     """Return the tools that a caller may use."""
     return [tool for tool in TOOLS.values() if caller.may(tool.scope)]
@@ -273,6 +279,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             schema=REMEMBER_THIS,
             run=_remember_this,
             read_only=False,
+            idempotent=False,  # said again, it is one occurrence more
         ),
         Tool(
             name="propose_memory",
@@ -285,6 +292,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             schema=PROPOSE_MEMORY,
             run=_propose_memory,
             read_only=False,
+            idempotent=False,  # said again, it is one occurrence more
         ),
         Tool(
             name="supersede_memory",

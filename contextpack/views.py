@@ -1,5 +1,6 @@
 """Translate in, ask one question, translate out."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -23,11 +24,13 @@ from contextpack.serializers import (
     ToolSchemaSerializer,
     context_request,
 )
-from contextpack.tools import call_tool, tool_schemas
+from contextpack.tools import call_tool, tool_schemas, writes
 from cortex.api.serializers import check_query, refuse_query
 from cortex.errors import Unprocessable
 from memories.access import caller_of
+from memories.idempotency import Answer
 from memories.models import Scope
+from memories.views.base import IDEMPOTENCY_KEY, answer_once
 
 _PACK = OpenApiResponse(
     OpenApiTypes.OBJECT, description="a pack in the format asked for; text/markdown for format=markdown"
@@ -40,7 +43,15 @@ class ContextView(APIView):
 
     scopes: ClassVar = {"GET": Scope.READ, "POST": Scope.READ}
 
-    @extend_schema(operation_id="get_context", parameters=[ContextRequestSerializer], responses={200: _PACK})
+    @extend_schema(
+        operation_id="get_context",
+        parameters=[ContextRequestSerializer],
+        responses={200: _PACK},
+        description=(
+            "The pack for a task. An address holds 8,190 bytes, and a letter outside ASCII takes up to twelve of them: "
+            "send a long task, a long cursor or a long list of dropped refs by POST."
+        ),
+    )
     def get(self, request: Request) -> HttpResponse:
         return self._answer(request)
 
@@ -144,11 +155,24 @@ class ToolCallView(APIView):
 
     scopes: ClassVar = {"POST": None}
 
-    @extend_schema(operation_id="call_tool", request=ToolCallSerializer, responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="call_tool",
+        request=ToolCallSerializer,
+        parameters=[IDEMPOTENCY_KEY],
+        responses={200: OpenApiTypes.OBJECT},
+        description="Run one tool. A key keeps a tool that writes from writing twice; reading tools ignore it.",
+    )
     def post(self, request: Request) -> Response:
         asked = ToolCallSerializer.from_request(request)
-        result = call_tool(caller_of(request), asked["name"], asked.get("arguments", {}), now=timezone.now())
-        return Response({"name": asked["name"], "result": result})
+        if writes(asked["name"]):
+            return answer_once(request, lambda: _tool_answer(request, asked))
+        return Response(_tool_answer(request, asked).body)
+
+
+def _tool_answer(request: Request, asked: Mapping[str, Any]) -> Answer:
+    name = asked["name"]
+    result = call_tool(caller_of(request), name, asked.get("arguments", {}), now=timezone.now())
+    return Answer(status=200, body={"name": name, "result": result})
 
 
 class ToolSchemaView(APIView):

@@ -125,7 +125,7 @@ class PatchSerializer(MetadataSerializer):
 class BulkSerializer(StrictSerializer):
     """Only the list is read here; each item is read by itself, so that a bad one spoils no other."""
 
-    memories = NamesField(child=serializers.JSONField(), max_length=BULK_LIMIT)
+    memories = NamesField(child=serializers.JSONField(allow_null=True), max_length=BULK_LIMIT)
 
 
 class BulkBody(serializers.Serializer[Any]):
