@@ -12,19 +12,20 @@ from drf_spectacular.renderers import (
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from cortex import health
+from cortex.api.methods import looking_only
 
 SCHEMA_FORMS = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
 
 urlpatterns = [
-    path("", RedirectView.as_view(url="/docs", permanent=False)),
-    path("healthz", health.healthz),
-    path("readyz", health.readyz),
-    path("docs", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
-    path("v1/schema", SpectacularAPIView.as_view(renderer_classes=SCHEMA_FORMS), name="schema"),
+    path("", looking_only(RedirectView.as_view(url="/docs", permanent=False))),
+    path("healthz", looking_only(health.healthz)),
+    path("readyz", looking_only(health.readyz)),
+    path("docs", looking_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
+    path("v1/schema", looking_only(SpectacularAPIView.as_view(renderer_classes=SCHEMA_FORMS)), name="schema"),
     path("v1/", include("memories.urls")),
     path("v1/", include("sessions.urls")),
     path("v1/", include("contextpack.urls")),
-    path("admin", RedirectView.as_view(url="/admin/", permanent=False)),
+    path("admin", looking_only(RedirectView.as_view(url="/admin/", permanent=False))),
     path("admin/", admin.site.urls),
 ]
 
