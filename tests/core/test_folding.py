@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contextpack.core.folding import fold_claims
+from contextpack.core.folding import FOLD_SIMILARITY, fold_claims
 from contextpack.core.types import Candidate, PackLayer
 from memories.core.text import hash_terms, terms
 from tests.core.packs import NOON, make_candidate, make_ref
@@ -23,7 +23,7 @@ RESTATEMENTS = [
     "Note that the staging database is restored from backup every Sunday night!",
     "On Sunday nights, the staging database is restored from backup.",
     "Remember that every Sunday night, staging's database is restored from backup",
-    "The staging database is refreshed from backup every Sunday night.",
+    "Please note: the staging database is currently restored from backup every Sunday night.",
     "the staging database is restored from backup every sunday night, again",
     "FYI: the staging database is restored from backup every Sunday night.",
 ]
@@ -109,11 +109,11 @@ def test_it_never_folds_over_a_number_a_date_a_name_or_a_negation(one, other):
     ("one", "other"),
     [
         ("设备清单在抽屉里", "设备清单在抽屉里。"),
-        ("Ana prefers the window seat on long flights.", "On long flights Ana prefers a window seat."),
         (
             "Das Team trifft sich donnerstags im großen Raum.",
-            "Donnerstags trifft sich das Team im großen Raum",
+            "Das Team trifft sich donnerstags im großen Raum!",
         ),
+        ("Ana prefers the window seat on long flights.", "On long flights Ana prefers a window seat."),
     ],
 )
 def test_it_folds_what_differs_in_wording_alone(one, other):
@@ -214,10 +214,9 @@ def test_occurrences_and_sources_add_up(pool):
 
 @given(st.lists(st.frozensets(st.integers(1, 12), max_size=9), max_size=9))
 def test_no_two_that_are_alike_enough_stay_apart(term_sets):
-    pool = [claim_of(n, f"a note on {'o' * n}", term_ids=term_ids) for n, term_ids in enumerate(term_sets)]
+    pool = [claim_of(n, f"a note{'!' * n}", term_ids=term_ids) for n, term_ids in enumerate(term_sets)]
     home = {ref: claim.ref for claim in fold_claims(pool) for ref in (claim.ref, *claim.folded_refs)}
     for one, other in combinations(pool, 2):
         shared, total = len(one.term_ids & other.term_ids), len(one.term_ids | other.term_ids)
-        threshold = 0.6 if min(len(one.term_ids), len(other.term_ids)) >= 5 else 0.75
-        if shared and shared >= threshold * total:
+        if shared and shared >= FOLD_SIMILARITY * total:
             assert home[one.ref] == home[other.ref]

@@ -17,11 +17,11 @@ RESTATED = (
     "The weekly report is sent on Friday to Ana",
     "The weekly report, it is sent to Ana on Friday",
     "Note that the weekly report is sent to Ana on Friday",
-    "Ana is sent the weekly report on Friday",
+    "Please note: the weekly report is sent to Ana on Friday",
     "On Fridays the weekly report is sent to Ana",
     "The weekly report is being sent to Ana on Friday",
     "FYI: the weekly report is sent to Ana on Friday",
-    "The weekly report was sent to Ana on Friday",
+    "As discussed, the weekly report gets sent to Ana on Friday",
     "Again: on Friday the weekly report is sent to Ana",
 )
 OTHERS = (
