@@ -8,6 +8,6 @@ from django.core.management import execute_from_command_line
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
-    # Before numpy is loaded: two BLAS threads on a busy core cost a request ten times what they save.
+    # Before numpy is loaded: a second BLAS thread only gets in the way of the first where cores are busy.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     execute_from_command_line(sys.argv)

@@ -77,7 +77,7 @@ def _seen_of(line: Mapping[str, Any], unseen: Collection[str]) -> dict[str, Any]
 
 
 def why_not(caller: Caller, receipt: Receipt, ref: str) -> dict[str, Any]:
-    """Name the one reason why a memory was not in a pack.
+    """Tell what kept a memory out of a pack.
 
     Returns: `reason` and the figures that decided it; the reason is `served` where the memory was in it.
     Raises: NotHere for a memory that the caller has none of.

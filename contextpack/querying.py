@@ -1,7 +1,8 @@
 """The Memory Query Language answered: retrieve once, then only remove.
 
-What is retrieved, and how relevant each row is, never depends on a knob; each knob takes rows away; the page is
-cut last. So a narrower query is a subset of a wider one, and never empty because other rows were nearer.
+Retrieval and relevance come before the knobs, each knob takes rows away, and the page is cut last. So a narrower
+query is a subset of a wider one, and no nearer row crowds out what it asks for. `as_of` and `known_at` do more than
+that: they are also the moments at which `valid_only` judges and for which `ask` packs.
 """
 
 from collections.abc import Callable, Mapping, Sequence

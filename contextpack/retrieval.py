@@ -24,7 +24,7 @@ from memories.search import fulltext, naming, vectors
 from memories.search.beside import Beside, stand_beside
 
 CHANNEL_LIMIT: Final = 1_000
-POOL_LIMIT: Final = 100  # measured: 200 bring no more evidence into 3,000 tokens, and cost a third more
+POOL_LIMIT: Final = 100  # twice as many add nothing to the first 3,000 tokens, and a third to the time
 CONSTRAINT_LIMIT: Final = 20
 STANDING_LIMIT: Final = 8  # for each layer that needs no match: identity, open loops, recency
 RETRIEVERS: Final = ("fts", "vector", "entity")

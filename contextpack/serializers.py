@@ -53,7 +53,7 @@ class DeltaCursorField(StrictIntegerField):
 class ContextRequestSerializer(StrictSerializer):
     """The parameters of `/v1/context` and of the tool `get_context`; null means absent."""
 
-    task = StrictCharField(max_length=TASK_LIMIT, help_text="what the model is about to do, in free text")
+    task = StrictCharField(max_length=TASK_LIMIT, help_text="what the answer is needed for, in plain words")
     format = serializers.ChoiceField(choices=_choices(PackFormat), default=PackFormat.JSON.value)
     model = StrictCharField(required=False, allow_null=True, allow_blank=True, max_length=200)
     token_budget = StrictIntegerField(required=False, allow_null=True)

@@ -96,7 +96,7 @@ def pack_by_layer(
     """Fill a budget layer by layer.
 
     Args:
-        claims: unfolded, in any order; ties go to the smaller ref.
+        claims: unfolded; their order does not matter, and of equals the smaller ref wins.
         budget: tokens.
         shares: the part of the budget that each layer may fill before the others had their turn.
         profile, priors, now: make the utility, by which a layer is filled.

@@ -107,7 +107,7 @@ def parse_moment(text: str) -> datetime:
     """Return the moment that an ISO-8601 text names, in UTC.
 
     Args:
-        text: a naive time is read as UTC, a date without a time as the start of that day in UTC.
+        text: without an offset it is UTC; a date alone is the start of its day.
     Raises: ValueError where it is none, or lies outside the calendar.
     """
     if not _MOMENT.fullmatch(text):

@@ -11,8 +11,8 @@ from typing import Final
 from contextpack.core.types import Candidate, ModelProfile, PackLayer
 
 RRF_K: Final = 20
-# How much a place in each channel counts. Measured on long conversations: words tell far more apart than
-# hashed vectors do, and a name by itself little.
+# How much a place in each channel counts: a shared word says more than likeness of hashed vectors does, for
+# these meet by chance; and a name alone says only whom a memory is about.
 CHANNEL_WEIGHTS: Final[Mapping[str, float]] = {"fts": 1.0, "vector": 0.3, "entity": 0.2}
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
 RELEVANCE_DIGITS: Final = 4
@@ -159,7 +159,7 @@ def utility(candidate: Candidate, *, profile: ModelProfile, now: datetime, prior
     Args:
         candidate: without a relevance it counts as matching nothing; without a confidence, its trust counts.
         profile: whose weights mix relevance, recency and authority.
-        now: aware; what recency is measured from.
+        now: aware; a memory of this moment is as recent as can be.
         prior: the factor of the candidate's layer.
     Source: CMP §4.
     """

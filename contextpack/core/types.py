@@ -99,7 +99,7 @@ class Candidate:
     relevance: float | None = None  # 0..1 absolute match strength; None where no retrieval score applies
     relevance_basis: str | None = None  # "cosine" | "rrf" | "rank" | None
     retrievers: tuple[str, ...] = ()  # subset of fts, vector, entity, recency, layer
-    matched_terms: tuple[str, ...] = ()  # words of the task, lower-cased, that the memory has
+    matched_terms: tuple[str, ...] = ()  # the task's words, in lower case, found in the memory
     fused_rank: int | None = None  # from 1
     source_urls: tuple[str, ...] = ()  # never empty: nothing uncited is packed
     confidence: float | None = None

@@ -77,6 +77,19 @@ _COMPILED: Final = {
     sign: re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) for sign, patterns in _SIGNS.items()
 }
 
+# One of these is in every text that a sign of the kind finds; a plain text is asked no more than that.
+_HINTS: Final = {
+    "override": (
+        "ignor", "disregard", "forget", "overrid", "bypass", "neglect", "discard", "obey", "follow", "instruction",
+        "игнор", "забудь", "忽略", "无视", "無視", "忘", "무시",
+    ),
+    "persona": ("you are no", "from now on", "pretend", "act as", " mode"),
+    "exfiltration": ("@", "http", "www.", "exfiltrate", "leak", "prompt", "instruction", "the user"),
+    "forged role": (
+        "system", "developer", "[admin", " this", "attention", "important", "note to", "message", "hey",
+    ),
+}  # fmt: skip
+
 # Letters drawn alike: orders written with a few Cyrillic or Greek letters in them read as Latin ones.
 _LOOKALIKES: Final = str.maketrans("аеорсхуіѕјԁһкмтвнґοαερνικ", "aeopcxyisjdhkmtbhroaepvik")
 _SMUGGLED: Final = re.compile(
@@ -90,23 +103,28 @@ _HIDDEN_ALLOWED: Final = 3  # pasted web text holds a few
 
 
 def is_instruction_like(text: str) -> bool:
-    """Tell whether a text reads as an instruction to a model, or as a piece of a prompt's own structure."""
+    """Tell whether a text gives a model orders, or poses as a part of a prompt."""
     return hostile_sign(text) is not None
 
 
 def hostile_sign(text: str) -> str | None:
-    """Name the first sign by which a text reads as an instruction to a model, or None."""
+    """Name the first sign that a text gives a model orders, or None."""
     if _SMUGGLED.search(text) or _hides_letters(text):
         return "smuggled letters"
     plain = "\n".join(normalise(line) for line in text.splitlines())
     for sign, pattern in _COMPILED.items():
-        if pattern.search(plain):
+        if _may_have(sign, plain) and pattern.search(plain):
             return sign
     if not plain.isascii():
         likened = plain.translate(_LOOKALIKES)
         if likened != plain and _COMPILED["override"].search(likened):
             return "override"
     return None
+
+
+def _may_have(sign: str, plain: str) -> bool:
+    hints = _HINTS.get(sign)
+    return hints is None or any(map(plain.__contains__, hints))
 
 
 def _hides_letters(text: str) -> bool:

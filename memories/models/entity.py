@@ -1,4 +1,4 @@
-"""Who and what the memories are about, and under which names."""
+"""The people and things that memories name, and all their names."""
 
 from typing import ClassVar
 

@@ -37,7 +37,7 @@ class Capture(TenantModel):
 
 
 class Memory(TenantModel):
-    """One typed, cited claim. Its content never changes in place: to correct is to supersede."""
+    """One typed, cited claim. The text is final; a correction is another memory, in its place."""
 
     id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
     ref = models.CharField(max_length=40, default=new_memory_ref, editable=False)

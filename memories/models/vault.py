@@ -32,7 +32,7 @@ def token_digest(secret: str) -> str:
 
 
 class Vault(models.Model):
-    """One person's or one team's memory space: the tenant."""
+    """A tenant: all that a person, or a team, has had remembered; what two of them hold never meets."""
 
     id = models.CharField(primary_key=True, max_length=16, default=new_vault_id, editable=False)
     slug = models.SlugField(max_length=100, unique=True)

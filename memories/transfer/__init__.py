@@ -1,4 +1,4 @@
-"""A vault as JSON Lines, out and in again: export → import into an empty vault → export gives the same lines."""
+"""A vault as JSON Lines, out and in again; what an empty vault took in, it gives out line by line as it came."""
 
 from memories.transfer.exporting import export_lines
 from memories.transfer.importing import ImportReport, import_lines

@@ -1,4 +1,4 @@
-"""/v1/entities: who and what the memories are about."""
+"""/v1/entities: the people and things that memories name."""
 
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes

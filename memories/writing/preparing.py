@@ -15,7 +15,6 @@ from memories.core.text import content_hash, hash_terms, normalise, pack_hashes,
 from memories.models import Memory
 from memories.writing.inputs import MemoryInput, SourceInput
 
-CAPTURE_SCHEME: Final = "cortex-capture"
 NAME_LENGTH: Final = 200
 TAG_LENGTH: Final = 100
 TITLE_LENGTH: Final = 500

@@ -1,7 +1,7 @@
 """The verbs that write claims: remember, propose, and both for many at once through the same path.
 
-The same normalised content in one vault and project is one memory: a claim made again adds an occurrence and
-its sources, however many calls make it at the same moment.
+Who says again what a project knows adds a witness, no row: the memory counts one occurrence more and gains the
+sources, however many calls say it at the same moment.
 """
 
 from collections import Counter

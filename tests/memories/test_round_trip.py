@@ -1,4 +1,4 @@
-"""Export → import into an empty vault → export gives the same lines, whatever was done before."""
+"""A vault that took an export in gives the same one out, whatever was done before."""
 
 from datetime import UTC, datetime, timedelta
 

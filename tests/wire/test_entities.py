@@ -1,4 +1,4 @@
-"""/v1/entities: who and what the memories are about."""
+"""/v1/entities: the people and things that memories name."""
 
 from urllib.parse import quote
 

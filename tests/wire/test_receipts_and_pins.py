@@ -80,7 +80,7 @@ class TestReceipts:
 
 
 class TestWhyNot:
-    """The one reason why a memory was not in a pack."""
+    """What kept a memory out of a pack."""
 
     @pytest.mark.parametrize(
         ("spoil", "reason"),

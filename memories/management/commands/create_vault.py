@@ -11,7 +11,7 @@ from memories.models import Vault
 
 
 class Command(BaseCommand):
-    help = "Makes a vault: one person's or one team's memory space."
+    help = "Makes a vault, the room for what a person or a team has remembered."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
