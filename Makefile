@@ -10,9 +10,12 @@ MANAGE := $(BIN)/python manage.py
 
 ifdef UV
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
+RESOLVE = $(UV)
 else
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RESOLVE = $(BIN)/uv
 endif
+COMPILE = $(RESOLVE) pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
 
 .PHONY: help demo serve test test-sqlite test-postgres check lint types bench lock format clean
 help: ## what there is
@@ -45,11 +48,11 @@ serve: $(RUN) ## run the server on 127.0.0.1:8766 (CORTEX_HOST, CORTEX_PORT)
 test: test-sqlite test-postgres ## the test suite, on SQLite and, where one answers, on PostgreSQL
 
 test-sqlite: $(DEV)
-	@$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -n auto $(PYTEST_FLAGS)
 
 test-postgres: $(DEV)
 	@if $(BIN)/python -m tests.postgres; then \
-	  CORTEX_DATABASE_URL="$$($(BIN)/python -m tests.postgres --url)" $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "not engine_free"; \
+	  CORTEX_DATABASE_URL="$$($(BIN)/python -m tests.postgres --url)" $(BIN)/python -m pytest -n auto $(PYTEST_FLAGS) -m "not engine_free"; \
 	else echo "PostgreSQL: SKIPPED, no server answers on loopback (CORTEX_TEST_POSTGRES_URL names another)"; fi
 
 lint: $(DEV)
@@ -63,7 +66,9 @@ types: $(DEV)
 	@$(BIN)/mypy .
 
 check: lint types ## all that CI runs
-	@$(MAKE) test PYTEST_FLAGS="--cov --cov-report=term --cov-append"
+	@$(BIN)/coverage erase
+	@$(MAKE) test-sqlite PYTEST_FLAGS="--cov --cov-report=term"
+	@$(MAKE) test-postgres
 
 bench: $(RUN) ## latency, ingest and packing figures of this machine
 	@CORTEX_EMBEDDER=hash $(BIN)/python -m bench
@@ -73,9 +78,11 @@ format: $(DEV) ## rewrite the sources in the house style
 	@$(BIN)/ruff check --fix .
 
 lock: $(BIN)/python ## resolve the dependencies anew and pin them
-	@$(BIN)/python -m pip install --quiet 'uv>=0.9'
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --extra postgres pyproject.toml -o requirements/run.lock
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links --extra postgres --group dev pyproject.toml -o requirements/dev.lock
+ifndef UV
+	@$(INSTALL) 'uv>=0.9'
+endif
+	@$(COMPILE) --extra postgres pyproject.toml -o requirements/run.lock
+	@$(COMPILE) --extra postgres --group dev pyproject.toml -o requirements/dev.lock
 
-clean: ## forget the virtual environment and caches (var/ stays)
+clean: ## drop the virtual environment and caches (var/ stays)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -1,7 +1,22 @@
 """What every test may count on: quick password hashes, the deterministic embedder, no deployment's own choices."""
 
+import os
+
 import pytest
 from django.core.cache import cache
+from hypothesis import settings as hypothesis_settings
+
+# Quick for every run; HYPOTHESIS_PROFILE=thorough searches longer.
+hypothesis_settings.register_profile("quick", max_examples=30, deadline=None)
+hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=None)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks no database says the same on every engine, and runs once."""
+    for item in items:
+        if item.get_closest_marker("django_db") is None:
+            item.add_marker(pytest.mark.engine_free)
 
 
 @pytest.fixture(autouse=True)
