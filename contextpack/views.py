@@ -123,7 +123,7 @@ class ReceiptView(APIView):
 
 
 class WhyNotView(APIView):
-    """`/v1/receipts/{ref}/why-not/{memory}`: the one reason why a memory was not in a pack."""
+    """`/v1/receipts/{ref}/why-not/{memory}`: what kept a memory out of a pack."""
 
     scopes: ClassVar = {"GET": Scope.READ}
 

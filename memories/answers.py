@@ -1,6 +1,6 @@
 """What the writing calls answer: the verb done, and its outcome as the wire says it.
 
-A REST view and a tool that do the same thing call the same function here.
+A tool has no answer of its own: it comes here, as the REST view of the same call does.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The Memory Query Language: what a query means, or why it is refused.
+"""The Memory Query Language: a body is read as a query, or refused with reasons.
 
 A query only ever narrows what its caller may read anyway. Whatever is malformed is refused, field by field, and
 never clamped or ignored, so that no mistake in a filter widens a result. Source: CMP §6.
