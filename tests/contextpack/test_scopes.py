@@ -8,7 +8,7 @@ from memories.models import Memory
 from tests.clients import api_of
 from tests.wire.asking import fill, items, pack, smp
 
-LONG_NAMES = [f"{number:03d} {'a project with a long name ' * 7}"[:200] for number in range(40)]
+LONG_NAMES = [f"{number:03d} {'a project with a long name ' * 7}"[:100] for number in range(40)]
 
 
 def test_a_view_has_one_name_however_many_projects_it_has():
