@@ -1,14 +1,20 @@
 """Typed readers of the environment that fail loudly; `settings` is their only user."""
 
 import os
+import re
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
 _env = environ.Env()
+_LARGEST: Final = 2**63 - 1
+_DIGITS: Final = re.compile(r"-?[0-9]{1,18}")
+_RATE: Final = re.compile(r"[1-9][0-9]{0,8}/(s|sec|second|m|min|minute|h|hour|d|day)")
 
 
 def text(name: str, default: str = "") -> str:
@@ -25,11 +31,22 @@ def flag(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={raw!r} is neither on nor off; write 1 or 0")
 
 
-def number(name: str, default: int, *, least: int = 0) -> int:
+def number(name: str, default: int, *, least: int = 0, most: int = _LARGEST) -> int:
     raw = text(name, str(default))
-    if not raw.lstrip("-").isdigit() or int(raw) < least:
-        raise ImproperlyConfigured(f"{name}={raw!r} is no whole number of at least {least}")
+    if not _DIGITS.fullmatch(raw) or not least <= int(raw) <= most:
+        upto = "" if most == _LARGEST else f" and at most {most}"
+        raise ImproperlyConfigured(f"{name}={raw!r} is no whole number of at least {least}{upto}")
     return int(raw)
+
+
+def rate(name: str, default: str) -> str:
+    """Read how many calls a period may see, such as 600/min; empty: as many as come."""
+    raw = text(name, default)
+    if raw and not _RATE.fullmatch(raw):
+        raise ImproperlyConfigured(
+            f"{name}={raw!r} is no rate; write 600/min (or /s, /hour, /day), or nothing for no limit"
+        )
+    return raw
 
 
 def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
@@ -45,12 +62,16 @@ def words(name: str, default: str) -> list[str]:
 
 def database(name: str, default: str) -> dict[str, Any]:
     """Read a database URL and add the options that each engine needs."""
-    config: dict[str, Any] = _env.db_url_config(text(name, default))
-    if config["ENGINE"].endswith("sqlite3"):
-        return config | _sqlite_options()
-    if config["ENGINE"].endswith("postgresql"):
-        return config | _postgres_options()
-    raise ImproperlyConfigured(f"{name} must be a sqlite:/// or postgres:// URL")
+    raw = text(name, default)
+    scheme, separator, _ = raw.partition("://")
+    engine = str(_env.DB_SCHEMES.get(scheme, "")) if separator else ""
+    if not engine.endswith(("sqlite3", "postgresql")):
+        raise ImproperlyConfigured(f"{name} must be a sqlite:/// or postgres:// URL")
+    try:
+        config: dict[str, Any] = _env.db_url_config(raw)
+    except ValueError:  # it may quote the password
+        raise ImproperlyConfigured(f"{name} cannot be read; is its port a number?") from None
+    return config | (_sqlite_options() if engine.endswith("sqlite3") else _postgres_options())
 
 
 def _sqlite_options() -> dict[str, Any]:
@@ -72,14 +93,43 @@ def _postgres_options() -> dict[str, Any]:
     return {"OPTIONS": options, "CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True, "ATOMIC_REQUESTS": False}
 
 
+def folder(name: str, default: Path) -> Path:
+    """Read where to keep something, and make the folder where it is not there."""
+    path = Path(text(name) or default)
+    return made(path, why=f"{name}={path}")
+
+
+def made(path: Path, *, why: str) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(f"{why}: the folder {path} cannot be made: {error.strerror}") from None
+    return path
+
+
 def secret_key(name: str, keep_in: Path, *, production: bool) -> str:
     """Return the signing key: from the environment, else one generated once beside the database."""
     if given := text(name):
         return given
     if production:
         raise ImproperlyConfigured(f"{name} is required in production")
-    if not keep_in.exists():
-        keep_in.parent.mkdir(parents=True, exist_ok=True)
-        keep_in.touch(mode=0o600)
-        keep_in.write_text(secrets.token_urlsafe(48))
-    return keep_in.read_text().strip()
+    try:
+        if not keep_in.exists():
+            _keep_new_key(keep_in)
+        kept = keep_in.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{name} is not set and {keep_in} cannot be used: {error.strerror}"
+        ) from None
+    if not kept:
+        raise ImproperlyConfigured(f"{keep_in} is empty; remove it, and a new key is made")
+    return kept
+
+
+def _keep_new_key(path: Path) -> None:
+    """Make a key whole under another name and give it its own only then: of two first starts, one wins."""
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-") as file:
+        file.write(secrets.token_urlsafe(48))
+        file.flush()
+        with suppress(FileExistsError):
+            path.hardlink_to(file.name)

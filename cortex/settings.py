@@ -8,28 +8,29 @@ from django.core.exceptions import ImproperlyConfigured
 from cortex import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(env.text("CORTEX_VAR_DIR") or BASE_DIR / "var")
+VAR_DIR = env.folder("CORTEX_VAR_DIR", BASE_DIR / "var")
 
 DEBUG = env.flag("CORTEX_DEBUG", default=False)
 PRODUCTION = env.flag("CORTEX_PRODUCTION", default=False)
+PROXY = env.flag("CORTEX_PROXY", default=False)  # one stands before, and writes X-Forwarded-Proto itself
 STATIC_ROOT = VAR_DIR / "static"
 THROTTLE_DIR = VAR_DIR / "throttle"  # who called when, for all workers of this machine
 for _folder in (STATIC_ROOT, THROTTLE_DIR):
-    _folder.mkdir(parents=True, exist_ok=True)
+    env.made(_folder, why=f"CORTEX_VAR_DIR={VAR_DIR}")
 SECRET_KEY = env.secret_key("CORTEX_SECRET_KEY", VAR_DIR / "secret_key", production=PRODUCTION)
-ALLOWED_HOSTS = env.words("CORTEX_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1],testserver")
+ALLOWED_HOSTS = env.words("CORTEX_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 if PRODUCTION and (DEBUG or "*" in ALLOWED_HOSTS):
     raise ImproperlyConfigured("production runs without CORTEX_DEBUG and with hosts named one by one")
 
 # -- Cortex --------------------------------------------------------------------------------------
 
 CORTEX_HOST = env.text("CORTEX_HOST", "127.0.0.1")
-CORTEX_PORT = env.number("CORTEX_PORT", 8766, least=1)
+CORTEX_PORT = env.number("CORTEX_PORT", 8766, least=1, most=65_535)
 CORTEX_API_KEY = env.text("CORTEX_API_KEY")
 CORTEX_EMBEDDER = env.choice("CORTEX_EMBEDDER", "auto", ("auto", "hash", "none"))
 CORTEX_AUTO_APPROVE = env.flag("CORTEX_AUTO_APPROVE", default=True)
 CORTEX_PUBLIC_URL = env.text("CORTEX_PUBLIC_URL").rstrip("/")
-CORTEX_THROTTLE = env.text("CORTEX_THROTTLE", "600/min")
+CORTEX_THROTTLE = env.rate("CORTEX_THROTTLE", "600/min")
 CORTEX_RECEIPTS = env.choice("CORTEX_RECEIPTS", "all", ("all", "none"))
 CORTEX_LOG_LEVEL = env.choice("CORTEX_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 BODY_LIMIT_BYTES = 2 * 1024 * 1024
@@ -117,7 +118,7 @@ CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = PRODUCTION
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = PRODUCTION
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PRODUCTION else None
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if PROXY else None
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 
 # -- REST ----------------------------------------------------------------------------------------

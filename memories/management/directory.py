@@ -1,8 +1,22 @@
-"""What the commands share: finding a vault by its slug, or saying plainly that there is none."""
+"""What the commands share: finding a vault by its slug, or saying plainly that there is none, or no database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.core.management.base import CommandError
+from django.db import InterfaceError, OperationalError, ProgrammingError
 
+from cortex.api.databases import said_of
 from memories.models import Vault
+
+
+@contextmanager
+def usable_database() -> Iterator[None]:
+    """Raises: CommandError, one plain line, where the database is away, busy, broken or not migrated."""
+    try:
+        yield
+    except (OperationalError, ProgrammingError, InterfaceError) as error:
+        raise CommandError(said_of(error)) from error
 
 
 def vault_named(slug: str) -> Vault:

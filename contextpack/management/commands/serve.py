@@ -1,20 +1,23 @@
 """`manage.py serve`: a server that can be used, from an empty folder on."""
 
+import socket
 from argparse import ArgumentParser
 from importlib import import_module
 from typing import Any, Final
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from gunicorn.app.base import BaseApplication
 
 from memories.access import DEFAULT_VAULT
+from memories.management.directory import usable_database
 from memories.models import ALL_SCOPES, AccessToken, Vault
 
 WORKERS: Final = 2
 THREADS: Final = 16
+LAST_PORT: Final = 65_535
 LONGEST_ADDRESS: Final = 8_190  # bytes, as many as gunicorn reads: the cursor of a long pack travels in it
 
 
@@ -27,7 +30,9 @@ class Command(BaseCommand):
         parser.add_argument("--workers", type=int, default=WORKERS)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call_command("migrate", interactive=False, verbosity=0)
+        require_free(options["host"], options["port"])
+        with usable_database():
+            call_command("migrate", interactive=False, verbosity=0)
         base = f"http://{_shown(options['host'])}:{options['port']}"
         self.stdout.write(
             f"Cortex  {base}\n  API     {base}/v1/  (described at {base}/docs)\n  Admin   {base}/admin/"
@@ -46,6 +51,25 @@ class Command(BaseCommand):
             f"  Token   {secret}\n          for the vault '{vault.slug}', shown this once; "
             "manage.py create_token makes others"
         )
+
+
+def require_free(host: str, port: int) -> None:
+    """Try to listen where the server will.
+
+    Raises: CommandError, which says what stands in the way.
+    """
+    if not 0 <= port <= LAST_PORT:
+        raise CommandError(f"--port is a number from 1 to {LAST_PORT}")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            probe.listen(1)
+    except OSError as error:
+        raise CommandError(
+            f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with --host and --port"
+        ) from None
 
 
 def _shown(host: str) -> str:
