@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from django.apps import apps
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
@@ -33,14 +34,18 @@ def _state(check: Callable[[], str]) -> str:
 
 def _database() -> str:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
-    return OK
+        there = set(connection.introspection.table_names(cursor))
+    missing = sorted({model._meta.db_table for model in apps.get_models(include_auto_created=True)} - there)
+    return f"without {', '.join(missing)}" if missing else OK
 
 
 def _migrations() -> str:
     executor = MigrationExecutor(connection)
-    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    return f"{len(waiting)} to apply" if waiting else OK
+    graph, ours = executor.loader.graph, executor.loader.migrated_apps
+    if waiting := executor.migration_plan(graph.leaf_nodes()):
+        return f"{len(waiting)} to apply"
+    newer = [key for key in executor.loader.applied_migrations if key[0] in ours and key not in graph.nodes]
+    return f"{len(newer)} of a newer version" if newer else OK
 
 
 def _indexes() -> str:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from django.db import OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from cortex.api.databases import Trouble, trouble_of
 from cortex.errors import CortexError
 
 PROBLEM_JSON = "application/problem+json"
@@ -47,14 +47,21 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response | None:
     if isinstance(error, exceptions.ValidationError):
         listed = list(flatten(error.detail))
         return _respond(problem(422, "The request breaks a rule", errors=listed))
-    if isinstance(error, OperationalError):
-        log.warning("the database did not answer", extra={"error": type(error).__name__})
-        response = _respond(problem(503, "The database is busy; try again"))
-        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
-        return response
+    if (trouble := trouble_of(error)) is not None:
+        return _from_trouble(trouble, error)
     if isinstance(error, exceptions.APIException):
         return _from_api_exception(error)
     return None
+
+
+def _from_trouble(trouble: Trouble, error: Exception) -> Response:
+    response = _respond(problem(503, trouble.detail))
+    if trouble.passing:
+        log.warning("the database did not answer", extra={"error": type(error).__name__})
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    else:
+        log.error("the database cannot be used", exc_info=error, extra={"trouble": trouble.detail})
+    return response
 
 
 def _from_api_exception(error: exceptions.APIException) -> Response:

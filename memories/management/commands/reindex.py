@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from memories.management.directory import vault_named
+from memories.management.directory import usable_database, vault_named
 from memories.models import Memory, Vault
 from memories.search.facade import Rows, reindex
 
@@ -30,9 +30,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["after"] and not options["vault"]:
             raise CommandError("--after goes with --vault: ids are counted within one vault")
-        vaults = [vault_named(options["vault"])] if options["vault"] else list(Vault.objects.order_by("slug"))
-        for vault in vaults:
-            self._reindex(vault, after=options["after"])
+        with usable_database():
+            named = options["vault"]
+            for vault in [vault_named(named)] if named else list(Vault.objects.order_by("slug")):
+                self._reindex(vault, after=options["after"])
 
     def _reindex(self, vault: Vault, *, after: int) -> None:
         total = _rows(vault, after).count()

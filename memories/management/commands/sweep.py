@@ -1,12 +1,13 @@
 """manage.py sweep"""
 
 from argparse import ArgumentParser
+from collections import Counter
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from memories.management.directory import vault_named
+from memories.management.directory import usable_database, vault_named
 from memories.models import Vault
 from memories.search.scrubbing import scrub
 from memories.upkeep import sweep_vault
@@ -21,10 +22,22 @@ class Command(BaseCommand):
         parser.add_argument("--vault", metavar="SLUG", help="(default: every vault)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        with usable_database():
+            self._sweep(options["vault"])
+
+    def _sweep(self, slug: str | None) -> None:
         now = timezone.now()
-        vaults = [vault_named(options["vault"])] if options["vault"] else Vault.objects.order_by("slug")
+        vaults = [vault_named(slug)] if slug else list(Vault.objects.order_by("slug"))
+        total: Counter[str] = Counter()
         for vault in vaults:
-            swept = sweep_vault(vault, now=now)
-            told = ", ".join(f"{count} {name}" for name, count in sorted(swept.items()) if count)
-            self.stdout.write(f"{vault.slug}: {told or 'nothing to drop'}")
+            swept = Counter(sweep_vault(vault, now=now))
+            if slug or swept.total():
+                self.stdout.write(f"{vault.slug}: {_told(swept)}")
+            total += swept
         scrub()  # what was forgotten leaves the index's own pages and the database's log as well
+        if not slug:
+            self.stdout.write(f"{len(vaults)} vaults swept: {_told(total)}")
+
+
+def _told(swept: "Counter[str]") -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(swept.items()) if count) or "nothing to drop"
