@@ -1,20 +1,25 @@
 """Claim folding: restatements of one claim become one candidate, and nothing is lost on the way (CMP §5).
 
-Two texts fold when they share most of their terms, which is cheap to see, and one of them restates the other,
-which is not (`restating`). No two speakers fold, and nothing that stands in an open conflict.
+Only texts with the same terms are compared, fillers aside, which is cheap to see; they fold where one restates
+the other, which is not (`restating`). No two speakers fold, and nothing that stands in an open conflict.
 """
 
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from contextpack.core.restating import Statement, read_statement, restates
+from contextpack.core.restating import (
+    NUMBER_WORDS,
+    SYNONYMS,
+    Statement,
+    idle_words,
+    read_statement,
+    restates,
+)
 from contextpack.core.types import Candidate
-
-FOLD_SIMILARITY: Final = 0.5  # Jaccard over terms; a lead-in and a filler or two are half of a short text
+from memories.core.text import hash_terms, terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +51,10 @@ class _Said:
 
 @dataclass(slots=True)
 class _Cluster:
-    """A claim in the making: places in the pool, the survivor's first."""
+    """A claim in the making: its candidates, the survivor first, and what they say."""
 
-    places: list[int]
-    statements: set[_Said]
+    members: list[Candidate]
+    said: set[_Said]
 
 
 def fold_claims(candidates: Iterable[Candidate]) -> tuple[Claim, ...]:
@@ -62,13 +67,16 @@ def fold_claims(candidates: Iterable[Candidate]) -> tuple[Claim, ...]:
         order of the survivors. Each candidate is in exactly one claim.
     Source: CMP §5; what never folds: docs/wire.md, Asking.
     """
-    pool = sorted(candidates, key=_survival_order)
-    clusters = [_Cluster(places=[place], statements=set()) for place in range(len(pool))]
-    for one, other in _similar_pairs(pool, clusters):
-        _merge_if_agreed(pool, clusters, one, other)
-    return tuple(
-        _claim(pool, cluster) for place, cluster in enumerate(clusters) if cluster.places[0] == place
-    )
+    clusters: list[_Cluster] = []
+    meeting: defaultdict[str | frozenset[int], list[_Cluster]] = defaultdict(list)
+    read: dict[str, Statement] = {}
+    for candidate in sorted(candidates, key=_survival_order):
+        cluster = _Cluster(members=[candidate], said=set())
+        if not candidate.conflicted:
+            cluster = _join(cluster, [meeting[key] for key in _keys(candidate)], read)
+        if cluster.members[0] is candidate:
+            clusters.append(cluster)
+    return tuple(map(_claim, clusters))
 
 
 def _survival_order(candidate: Candidate) -> tuple[bool, float, float, str]:
@@ -80,84 +88,31 @@ def _survival_order(candidate: Candidate) -> tuple[bool, float, float, str]:
     )
 
 
-def _similar_pairs(pool: Sequence[Candidate], clusters: Sequence[_Cluster]) -> Iterator[tuple[int, int]]:
-    """Yield the places of each two candidates that say nearly the same and are not joined yet.
-
-    Two sets that are similar enough share one of their rarest terms, so only those are indexed.
-    """
-    order = _rarity_order(pool)
-    having: defaultdict[int, list[int]] = defaultdict(list)  # rare term → places
-    saying: defaultdict[str, list[int]] = defaultdict(list)  # whole text → places
-    for place, candidate in enumerate(pool):
-        if candidate.conflicted:
-            continue
-        rare = _rarest(candidate.term_ids, order)
-        same = saying[" ".join(candidate.content.casefold().split())]
-        met = sorted({earlier for term in rare for earlier in having[term]})
-        yield from ((earlier, place) for earlier in same)
-        yield from (
-            (earlier, place)
-            for earlier in met
-            if clusters[earlier] is not clusters[place]
-            and _is_similar(pool[earlier].term_ids, candidate.term_ids)
-        )
-        same.append(place)
-        for term in rare:
-            having[term].append(place)
+def _join(one: _Cluster, met: Sequence[list[_Cluster]], read: dict[str, Statement]) -> _Cluster:
+    """Put a single candidate's cluster into the first of those it meets whose every member it restates."""
+    for other in chain.from_iterable(met):
+        one.said = one.said or _said(one, read)
+        other.said = other.said or _said(other, read)
+        if _agreed(one.said, other.said):
+            other.members += one.members
+            other.said |= one.said
+            return other
+    for clusters in met:
+        clusters.append(one)
+    return one
 
 
-def _rarity_order(pool: Sequence[Candidate]) -> Mapping[int, int]:
-    """Return, for each term that more than one candidate has, its place when the rarest come first."""
-    counts = Counter(chain.from_iterable(candidate.term_ids for candidate in pool))
-    shared = [term for term, count in counts.items() if count > 1]
-    return {term: place for place, term in enumerate(sorted(shared, key=lambda term: (counts[term], term)))}
-
-
-def _rarest(term_ids: frozenset[int], order: Mapping[int, int]) -> list[int]:
-    """Return so many of the rarest terms that a similar text has at least one of them.
-
-    Terms that nothing else has are the rarest of all; a text with too many of them is like no other.
-    """
-    shared = term_ids & order.keys()
-    count = len(shared) - math.ceil(len(term_ids) * FOLD_SIMILARITY) + 1
-    return sorted(shared, key=order.__getitem__)[:count] if count > 0 else []
-
-
-def _is_similar(one: frozenset[int], other: frozenset[int]) -> bool:
-    fewer, more = len(one), len(other)
-    if fewer > more:
-        fewer, more = more, fewer
-    if fewer < FOLD_SIMILARITY * more:
-        return False
-    shared = len(one & other)
-    return shared >= FOLD_SIMILARITY * (fewer + more - shared)
-
-
-def _merge_if_agreed(pool: Sequence[Candidate], clusters: list[_Cluster], one: int, other: int) -> None:
-    """Join two clusters, unless any two of their members disagree."""
-    kept, joined = clusters[one], clusters[other]
-    if kept is joined or not _agreed(_statements(pool, kept), _statements(pool, joined)):
-        return
-    kept.places = sorted(kept.places + joined.places)
-    kept.statements |= joined.statements
-    for place in joined.places:
-        clusters[place] = kept
-
-
-def _statements(pool: Sequence[Candidate], cluster: _Cluster) -> set[_Said]:
-    """Return what a cluster's members state, read when first compared."""
-    if not cluster.statements:
-        cluster.statements = {_read(pool[place]) for place in cluster.places}
-    return cluster.statements
-
-
-def _read(candidate: Candidate) -> _Said:
+def _said(cluster: _Cluster, read: dict[str, Statement]) -> set[_Said]:
+    """Return what the only candidate of a cluster says; equal texts are read once."""
+    (candidate,) = cluster.members
+    if candidate.content not in read:
+        read[candidate.content] = read_statement(candidate.content)
     speaker = candidate.speaker.casefold() if candidate.speaker else None
-    return _Said(statement=read_statement(candidate.content), speaker=speaker)
+    return {_Said(statement=read[candidate.content], speaker=speaker)}
 
 
 def _agreed(these: set[_Said], those: set[_Said]) -> bool:
-    return all(_agree(one, other) for one in these for other in those)
+    return these <= those or all(_agree(one, other) for one in these for other in those)
 
 
 def _agree(one: _Said, other: _Said) -> bool:
@@ -166,11 +121,40 @@ def _agree(one: _Said, other: _Said) -> bool:
     return restates(one.statement, other.statement)
 
 
-def _claim(pool: Sequence[Candidate], cluster: _Cluster) -> Claim:
-    members = [pool[place] for place in cluster.places]
+def _claim(cluster: _Cluster) -> Claim:
+    members = cluster.members
     return Claim(
         candidate=members[0],
         folded_refs=tuple(member.ref for member in members[1:]),
         source_urls=tuple(dict.fromkeys(url for member in members for url in member.source_urls)),
         occurrences=sum(member.occurrences for member in members),
     )
+
+
+# -- What may meet -------------------------------------------------------------------------------
+
+
+def _keys(candidate: Candidate) -> Iterator[str | frozenset[int]]:
+    """Yield what a restatement shares with a text: its spelling, or its terms without what may differ."""
+    yield " ".join(candidate.content.casefold().split())
+    found = candidate.term_ids - _IDLE_TERMS
+    yield found if found.isdisjoint(_SAME_TERMS) else frozenset(_SAME_TERMS.get(term, term) for term in found)
+
+
+def _term_ids(words: str) -> frozenset[int]:
+    return hash_terms(terms(words))
+
+
+def _same_terms() -> Mapping[int, int]:
+    """Map the term of each synonym to that of the other, and of each number word to its figure."""
+    pairs = chain(map(sorted, SYNONYMS), NUMBER_WORDS.items())
+    return {
+        term: next(iter(_term_ids(other)))
+        for word, other in pairs
+        for term in _term_ids(word)
+        if len(_term_ids(other)) == 1
+    }
+
+
+_SAME_TERMS: Final = _same_terms()
+_IDLE_TERMS: Final = _term_ids(" ".join(idle_words()))

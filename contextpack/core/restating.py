@@ -33,6 +33,15 @@ _LEAD_IN: Final = re.compile(
     r")\s*",
     re.I,
 )
+_LEADS: Final = word_set(
+    """please kindly just quick gentle friendly note remember reminder fyi be aware that nb ps update recap info again
+    also btw by the way heads up heads-up tl dr tl;dr to in short of course as discussed mentioned agreed noted said
+    you know before we each every get gets being on email e-mail emails e-mails"""
+)
+_NEGATED: Final = word_set(
+    """not don't doesn't didn't isn't aren't wasn't weren't won't wouldn't shouldn't couldn't can't cannot mustn't
+    hasn't haven't hadn't needn't shan't mightn't"""
+)
 _BULLET: Final = re.compile(r"[-*•]\s+(?=[^\W\d_])")
 _ARTICLES: Final = word_set("a an the")
 _COUNTED: Final = word_set("few little lot bit couple while")  # "a few" is not "few"
@@ -53,7 +62,7 @@ _PHRASES: Final = tuple(
 )
 _PHRASE_STARTS: Final = frozenset(phrase[0] for phrase in _PHRASES)
 _RESUMED: Final = re.compile(r", (?:it|they) (?=(?:is|are)\b)", re.I)  # "the report, it is sent"
-_SYNONYMS: Final = frozenset(
+SYNONYMS: Final = frozenset(
     frozenset(pair.split())
     for pair in (
         "big large",
@@ -71,7 +80,7 @@ _SYNONYMS: Final = frozenset(
         "wants wishes",
     )
 )
-_NUMBER_WORDS: Final[Mapping[str, str]] = {
+NUMBER_WORDS: Final[Mapping[str, str]] = {
     word: str(number)
     for number, word in enumerate(
         ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
@@ -107,7 +116,6 @@ _PIECE: Final = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<line>[\n\r]+)|(?P<chunk>
 _WORD: Final = re.compile(r"[(\[]?(?P<word>[^\W\d_]+(?:[-'’][^\W\d_]+)*)['’]?(?P<tail>[)\]]?[.,;:!…。]*)")
 _ENDING: Final = re.compile(r"[.;!…。]")
 _TAIL: Final = re.compile(r"[.,;:…。]+\Z")
-_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _WIDE: Final = {point: point - 0xFEE0 for point in range(0xFF01, 0xFF5F)}
 _CONTRACTED: Final[Mapping[str, str]] = {"can't": "can", "won't": "will", "shan't": "shall"}
 _TAILS: Final[Mapping[str, str]] = {"'re": "are", "'ll": "will", "'ve": "have", "'m": "am"}
@@ -185,7 +193,7 @@ def _other_keys(chunk: str) -> Iterator[str]:
     tail = _TAIL.search(chunk)
     core = chunk[: tail.start()] if tail else chunk
     if core:
-        yield core.replace(",", "") if _GROUPED.fullmatch(core) else core
+        yield core
     if tail:
         yield from _stops(tail.group()) if core else (chunk,)
 
@@ -241,7 +249,7 @@ def _without_fillers(tokens: Sequence[str]) -> list[str]:
                 place += 1
             continue
         if not length:
-            kept.append(_NUMBER_WORDS.get(token, "every" if token == "each" else token))
+            kept.append(NUMBER_WORDS.get(token, "every" if token == "each" else token))
         place += 1
     return kept
 
@@ -315,6 +323,11 @@ def _as_passive(tokens: tuple[str, ...]) -> tuple[str, ...] | None:
     return (*thing, _PASSIVE, participle, *chain.from_iterable(units[1:]))
 
 
+def idle_words() -> Iterator[str]:
+    """Yield the words that only one of two texts may have though they say the same."""
+    yield from chain(_ARTICLES, _FILLERS, _BE, chain.from_iterable(_PHRASES), _LEADS, _NEGATED)
+
+
 # -- Comparing -----------------------------------------------------------------------------------
 
 
@@ -342,6 +355,8 @@ def _renamed(
     one: Statement, other: Statement, mine: tuple[str, ...], theirs: tuple[str, ...]
 ) -> tuple[str, ...] | None:
     """Return one's tokens in the other's forms; None where a word stands on one side only."""
+    if not all(token in one.variable or token.startswith(_EVERY) for token in set(mine).difference(theirs)):
+        return None
     ours, yours = Counter(mine), Counter(theirs)
     unmatched, open_ones = ours - yours, yours - ours
     names: dict[str, str] = {}
@@ -361,7 +376,7 @@ def _are_alike(token: str, form: str, one: Statement, other: Statement) -> bool:
     if token not in one.variable or form not in other.variable:
         return False
     shorter, longer = sorted((token, form), key=len)
-    return _is_plural(shorter, longer) or frozenset((token, form)) in _SYNONYMS
+    return _is_plural(shorter, longer) or frozenset((token, form)) in SYNONYMS
 
 
 def _is_plural(word: str, longer: str) -> bool:

@@ -118,7 +118,7 @@ RESTATED = [
     ("The team has the large room", "The team has a large room"),
     ("Our team has a large room", "The team has a large room"),
     ("Each change needs two approvals", "Every change needs 2 approvals"),
-    ("The limit for each client of ours is 1,000 requests", "The limit for each client of ours is 1000 requests"),
+    ("The limit for each client is 1,000", "The limit for every client is 1,000"),
     ("Ana's desk is by the window", "Ana’s desk is by the window"),
     ("Ana doesn't eat nuts", "Ana does not eat nuts"),
     ("Ana can't eat nuts", "Ana cannot eat nuts"),
