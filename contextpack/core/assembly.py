@@ -21,7 +21,6 @@ from contextpack.core.types import (
     PackFormat,
     PackLayer,
     Pool,
-    Rung,
 )
 
 FACTS_DIGITS: Final = 2
@@ -94,7 +93,7 @@ class _Prices:
     def __init__(self, fmt: PackFormat, family: TokenFamily) -> None:
         self._format = fmt
         self._family = family
-        self._texts: dict[tuple[str, Rung], str] = {}
+        self._texts: dict[tuple[str, str], str] = {}
 
     def tariff(self) -> Tariff:
         return Tariff(item=self.of_item, section=self.of_section, overhead=OVERHEAD_TOKENS[self._format])
@@ -115,7 +114,7 @@ class _Prices:
         return sum(estimate_tokens(item.text, self._family) for item in items)
 
     def _text(self, item: Item) -> str:
-        key = (item.ref, item.rung)
+        key = (item.ref, item.text)
         if key not in self._texts:
             self._texts[key] = item_text(item, self._format)
         return self._texts[key]

@@ -1,7 +1,8 @@
 """The generic packer: a share of the budget for each layer, each filled with its best, full texts only (CMP §3).
 
-It neither folds nor shortens, and it knows no redundancy. What one layer leaves of its share goes to the next; what
-is left at the end goes to whatever still fits, best first.
+It does not fold, and it knows no redundancy. What one layer leaves of its share goes to the next; what is left at
+the end goes to whatever still fits, best first. Only the best rule, or the best claim where nothing else fits, is cut
+to its first sentence rather than lost.
 """
 
 from collections import defaultdict
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from contextpack.core.folding import Claim
-from contextpack.core.ladder import byte_length
+from contextpack.core.ladder import byte_length, thin_head
 from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Tariff
 from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
@@ -54,8 +55,25 @@ class _Basket:
         price = item.tokens if offer.layer in self.opened else item.tokens + self.cost.section(offer.layer)
         if price > room:
             return 0
-        self.picked[offer.ref] = item
-        self.opened.add(offer.layer)
+        return self._pick(item, price)
+
+    def take_head(self, offer: _Offer) -> int:
+        """Pick a claim's first sentence, as much of it as fits; return what it cost, or 0."""
+        allowed = self.budget - self.used
+        if offer.layer not in self.opened:
+            allowed -= self.cost.section(offer.layer)
+        head = thin_head(
+            offer.claim.candidate,
+            lambda text: self.cost.item(_shaped(offer, Rung.HEAD, text)) <= allowed,
+        )
+        if head is None:
+            return 0
+        item = _valued(_shaped(offer, Rung.HEAD, head.text), offer, self.cost)
+        return self._pick(item, item.tokens + self.budget - self.used - allowed)
+
+    def _pick(self, item: Item, price: int) -> int:
+        self.picked[item.ref] = item
+        self.opened.add(item.candidate.layer)
         self.used += price
         return price
 
@@ -112,6 +130,8 @@ def pack_by_layer(
     _fill_shares(basket, offers, shares)
     for offer in offers:
         basket.take(offer, budget)
+    if not basket.picked:
+        any(basket.take_head(offer) for offer in offers)
     missed = tuple(basket.missed(offer) for offer in offers if offer.ref not in basket.picked)
     return Packing(items=tuple(basket.picked.values()), used=basket.used, missed=missed)
 
@@ -126,11 +146,15 @@ def _offer(claim: Claim, *, profile: ModelProfile, now: datetime, prior: float) 
 
 
 def _item(offer: _Offer, cost: Tariff) -> Item:
+    return _valued(_shaped(offer, Rung.FULL, offer.claim.candidate.content), offer, cost)
+
+
+def _shaped(offer: _Offer, rung: Rung, text: str) -> Item:
     claim = offer.claim
-    item = Item(
+    return Item(
         candidate=claim.candidate,
-        rung=Rung.FULL,
-        text=claim.candidate.content,
+        rung=rung,
+        text=text,
         tokens=0,
         utility=round(offer.worth, SCORE_DIGITS),
         density=0.0,
@@ -138,15 +162,18 @@ def _item(offer: _Offer, cost: Tariff) -> Item:
         source_urls=claim.source_urls,
         occurrences=claim.occurrences,
     )
+
+
+def _valued(item: Item, offer: _Offer, cost: Tariff) -> Item:
     tokens = cost.item(item)
     return replace(item, tokens=tokens, density=round(offer.worth / max(1, tokens), SCORE_DIGITS))
 
 
 def _lay_floor(basket: _Basket, offers: Sequence[_Offer]) -> None:
-    """Take the best hard rule that fits, matched or not."""
+    """Take the best hard rule that fits, matched or not, cut short where it must be."""
     for offer in offers:
         is_rule = offer.claim.candidate.protected and offer.layer is PackLayer.CONSTRAINTS
-        if is_rule and basket.take(offer, basket.budget):
+        if is_rule and (basket.take(offer, basket.budget) or basket.take_head(offer)):
             return
 
 

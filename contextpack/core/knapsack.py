@@ -9,7 +9,9 @@ the pack at b′, at the same or a fuller rung. What makes a prefix a good pack 
 - The floor comes first: hard rules that every pack carries, one at once, the others in turn with the best claims.
 - No increment is large next to what was bought before it: a larger one waits, or its claim comes at a thinner rung.
   So no memory starves the rest, and little of any budget is left unused.
-- Both sides of an open conflict are bought one after the other.
+- What is too long for the smallest budget even at its thinnest rung has its first sentence cut shorter. How short
+  depends on the format and on the memory's own keys, never on the budget.
+- Both sides of an open conflict are one purchase where the smallest budget holds both, else one follows the other.
 """
 
 import heapq
@@ -21,10 +23,18 @@ from itertools import chain
 from typing import Final
 
 from contextpack.core.folding import Claim
-from contextpack.core.ladder import Step, rungs
-from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Tariff
+from contextpack.core.ladder import Step, byte_length, rungs, thin_head
+from contextpack.core.packing import (
+    BYTES_PER_TOKEN,
+    SCORE_DIGITS,
+    SMALLEST_BUDGET,
+    THINNEST_TOKENS,
+    Missed,
+    Packing,
+    Tariff,
+)
 from contextpack.core.ranking import pertinence, utility
-from contextpack.core.types import Item, ModelProfile, PackLayer
+from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
 
 MMR_PENALTY: Final = 0.35
 FLOOR_ITEMS: Final = 3
@@ -34,10 +44,10 @@ LARGEST_PURCHASE_SHARE: Final = 1 / 3  # of all that was bought before
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purchase:
-    """One increment: an item new to the pack, or a fuller rung of one that it has."""
+    """One increment: an item new to the pack, two sides of a conflict, or a fuller rung of what the pack has."""
 
-    item: Item
-    tokens: int  # what the increment adds, the section's heading included where it opens one
+    items: tuple[Item, ...]
+    tokens: int  # what the increment adds, the heading of each section that it opens included
 
 
 def purchase_order(
@@ -85,7 +95,7 @@ def pack_by_density(
     for purchase in market.purchases():
         if used + purchase.tokens > budget:
             break
-        items[purchase.item.ref] = purchase.item
+        items.update((item.ref, item) for item in purchase.items)
         used += purchase.tokens
     missed = market.missed(items, shortage=used - budget)
     return Packing(items=tuple(items.values()), used=used, missed=missed)
@@ -113,6 +123,7 @@ class _Offer:
     compared: int = 0
     entry: int = 0  # which of its entries in the heap is valid
     waits: bool = False  # for more to be bought
+    is_cut: bool = False  # whether a shorter head was looked for
     costs: dict[int, int] = field(default_factory=dict)  # place of a rung → tokens
 
     @property
@@ -145,6 +156,14 @@ class _Offer:
         self.target -= 1
         self.rate = self._rate(self.target)
         return True
+
+    def replace_head(self, head: Step) -> None:
+        """Put a shorter first sentence into the place of the one that there is, or before the thinnest rung."""
+        fuller = self.steps[1:] if self.steps[0].rung is Rung.HEAD else self.steps
+        self.steps = (replace(head, share=min(head.share, fuller[0].share / 2)), *fuller)
+        self.costs.clear()
+        self.target = 0
+        self.rate = self._rate(0)
 
     def _rate(self, place: int) -> float:
         step = self.steps[place]
@@ -220,7 +239,7 @@ class _Market:
             elif (offer := self._best()) is not None:
                 purchase = self._buy(offer)
             elif self._waiting:
-                purchase = self._settle(self._smallest_waiting())
+                purchase = self._settle([self._smallest_waiting()])
             else:
                 return
             if purchase is not None:
@@ -282,9 +301,11 @@ class _Market:
 
     def _buy(self, offer: _Offer) -> Purchase | None:
         """Buy an offer, or put it back at a thinner rung, or let it wait, where it is too large for now."""
+        if (pair := self._pair(offer)) is not None:
+            return self._settle(pair)
         if self._added_tokens(offer) <= self._room():
-            return self._settle(offer)
-        if offer.aim_lower():
+            return self._settle([offer])
+        if offer.aim_lower() or self._cut(offer):
             self._push(offer)
         else:
             self._wait(offer)
@@ -295,14 +316,67 @@ class _Market:
         if offer.bought >= 0 or offer.waits:
             return None
         self._compare(offer)
+        if (pair := self._pair(offer)) is not None:
+            return self._settle(pair)
         while self._added_tokens(offer) > self._room():
-            if not offer.aim_lower():
+            if not (offer.aim_lower() or self._cut(offer)):
                 self._wait(offer)
                 return None
-        return self._settle(offer)
+        return self._settle([offer])
 
     def _room(self) -> float:
-        return max(SMALL_PURCHASE_TOKENS, self._spent * LARGEST_PURCHASE_SHARE)
+        """Return what a purchase may cost now; the first one may fill the smallest budget."""
+        least = SMALL_PURCHASE_TOKENS if self._spent else SMALLEST_BUDGET
+        return max(least, self._spent * LARGEST_PURCHASE_SHARE)
+
+    def _cut(self, offer: _Offer) -> bool:
+        """Offer a shorter cut of the first sentence where the thinnest rung is too long for the smallest budget."""
+        if offer.bought >= 0 or offer.is_cut:
+            return False
+        offer.is_cut = True
+        allowed = THINNEST_TOKENS - self._cost.section(offer.claim.candidate.layer)
+        if self._tokens(offer, 0) <= allowed:
+            return False
+        thinnest = offer.steps[0].size
+
+        def fits(text: str) -> bool:
+            item = _item_of(offer.claim, Rung.HEAD, text, offer.utility)
+            return byte_length(text) < thinnest and self._cost.item(item) <= allowed
+
+        head = thin_head(offer.claim.candidate, fits)
+        if head is None:
+            return False
+        offer.replace_head(head)
+        return True
+
+    def _pair(self, offer: _Offer) -> list[_Offer] | None:
+        """Return an offer and the first side of its conflicts that the smallest budget holds beside it, both
+        at the fullest rungs that there is room for; None where there is no such side, or one was bought.
+        """
+        partners = self._partners[offer.ref]
+        if offer.bought >= 0 or any(partner.bought >= 0 for partner in partners):
+            return None
+        for partner in partners:
+            sides = [offer, partner]
+            if self._price(sides, [0, 0]) <= SMALLEST_BUDGET:
+                self._fit(sides)
+                return sides
+        return None
+
+    def _fit(self, sides: list[_Offer]) -> None:
+        """Aim at rungs at which both sides may be bought at once, the longer text lowered first."""
+        room = max(self._room(), SMALLEST_BUDGET)
+        for side in sides:
+            side.aim()
+        while self._price(sides, [side.target for side in sides]) > room:
+            longer = max(sides, key=lambda side: (side.target > 0, side.steps[side.target].size, side.ref))
+            longer.aim_lower()
+
+    def _price(self, offers: Sequence[_Offer], places: Sequence[int]) -> int:
+        """Return what offers that are new to the pack cost together at the given rungs."""
+        layers = {offer.claim.candidate.layer for offer in offers} - self._opened
+        items = sum(self._tokens(offer, place) for offer, place in zip(offers, places, strict=True))
+        return items + sum(map(self._cost.section, layers))
 
     def _wait(self, offer: _Offer) -> None:
         offer.entry += 1
@@ -314,12 +388,27 @@ class _Market:
         offer.waits = False
         return offer
 
-    def _settle(self, offer: _Offer) -> Purchase:
+    def _settle(self, offers: Sequence[_Offer]) -> Purchase:
         """Write down a purchase and what follows from it."""
-        purchase = Purchase(item=self._item(offer), tokens=self._added_tokens(offer))
-        self._spent += purchase.tokens
+        tokens = sum(map(self._pay, offers))
+        purchase = Purchase(items=tuple(map(self._item, offers)), tokens=tokens)
+        for offer in offers:
+            self._follow_up(offer)
+        while self._waiting and (not self._waiting[0][2].waits or self._waiting[0][0] <= self._room()):
+            if self._waiting[0][2].waits:
+                self._push(self._smallest_waiting())
+            else:
+                heapq.heappop(self._waiting)
+        return purchase
+
+    def _pay(self, offer: _Offer) -> int:
+        tokens = self._added_tokens(offer)
+        self._spent += tokens
         self._opened.add(offer.claim.candidate.layer)
-        is_new, offer.bought = offer.bought < 0, offer.target
+        return tokens
+
+    def _follow_up(self, offer: _Offer) -> None:
+        is_new, offer.bought, offer.waits = offer.bought < 0, offer.target, False
         if is_new:
             self._chosen.append((offer.ref, offer.mask, offer.terms))
             self._due.extend(self._partners[offer.ref])
@@ -329,9 +418,6 @@ class _Market:
             self._push(offer)
         else:
             offer.entry += 1
-        while self._waiting and self._waiting[0][0] <= self._room():
-            self._push(self._smallest_waiting())
-        return purchase
 
     def _added_tokens(self, offer: _Offer) -> int:
         """Return what the offered rung costs beyond the one that was bought."""
@@ -358,13 +444,17 @@ class _Market:
 
 def _bare_item(offer: _Offer, place: int) -> Item:
     """Return the item that a rung makes, as far as it is sent."""
-    step, claim = offer.steps[place], offer.claim
+    step = offer.steps[place]
+    return _item_of(offer.claim, step.rung, step.text, offer.utility)
+
+
+def _item_of(claim: Claim, rung: Rung, text: str, utility: float) -> Item:
     return Item(
         candidate=claim.candidate,
-        rung=step.rung,
-        text=step.text,
+        rung=rung,
+        text=text,
         tokens=0,
-        utility=round(offer.utility, SCORE_DIGITS),
+        utility=round(utility, SCORE_DIGITS),
         density=0.0,
         folded_refs=claim.folded_refs,
         source_urls=claim.source_urls,
@@ -387,7 +477,7 @@ def _partners(offers: Sequence[_Offer]) -> Mapping[str, list[_Offer]]:
     by_ref = {offer.ref: offer for offer in offers}
     refs: defaultdict[str, set[str]] = defaultdict(set)
     for offer in offers:
-        for other in offer.claim.candidate.conflicts_with & by_ref.keys():
+        for other in (offer.claim.candidate.conflicts_with & by_ref.keys()) - {offer.ref}:
             refs[offer.ref].add(other)
             refs[other].add(offer.ref)
     return defaultdict(

@@ -4,14 +4,17 @@ A rung is offered where it saves enough to be worth a step; a short text has but
 whole is made shorter, not dropped.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from contextpack.core.types import Candidate, Rung
-from memories.core.text import head_sentence
+from memories.core.text import HEAD_SENTENCE_LIMIT, head_sentence
 
 SHORT_TEXT_BYTES: Final = 160  # about what a citation costs; cutting such a text saves next to nothing
 WORTHWHILE_SAVING: Final = 1.3  # a fuller rung is at least this much longer than the next thinner one
+
+_CUT_COLUMNS: Final = (240, 180, 140, 110, 90, 70, 55, 42, 32, 24, 16, 12)
 
 # How much of a memory's worth a rung carries: a part that is sure, and a part that depends on how many of the
 # words that matched the task the rung still has.
@@ -46,6 +49,25 @@ def rungs(candidate: Candidate) -> tuple[Step, ...]:
         if text and size * WORTHWHILE_SAVING <= steps[0].size:
             steps.insert(0, Step(rung=rung, text=text, size=size, share=_share(candidate, rung, text)))
     return tuple(steps)
+
+
+def thin_head(candidate: Candidate, fits: Callable[[str], bool]) -> Step | None:
+    """Return the longest cut of a first sentence that fits where the sentence itself does not.
+
+    Args:
+        fits: whether a text may be sent; asked a few times, and never about an empty one.
+    Returns: a step at the head's rung, or None where not even a few words fit.
+    """
+    for columns in _CUT_COLUMNS:
+        text = head_sentence(candidate.content, columns)
+        if text and fits(text):
+            return Step(
+                rung=Rung.HEAD,
+                text=text,
+                size=byte_length(text),
+                share=_share(candidate, Rung.HEAD, text) * columns / HEAD_SENTENCE_LIMIT,
+            )
+    return None
 
 
 def byte_length(text: str) -> int:

@@ -8,6 +8,10 @@ from contextpack.core.folding import Claim
 from contextpack.core.types import Item, PackLayer
 
 SCORE_DIGITS: Final = 6
+SMALLEST_BUDGET: Final = 300
+THINNEST_TOKENS: Final = (
+    280  # what a memory costs at most in its shortest form, its section's heading included
+)
 BYTES_PER_TOKEN: Final = 4.0  # for the order alone; what is bought is estimated exactly
 
 

@@ -21,6 +21,7 @@ from contextpack.core.types import (
     Pool,
     Rung,
 )
+from memories.core.kinds import Kind
 from memories.core.text import hash_terms, terms
 from tests.core.packs import NOON, make_candidate, make_ref, make_request
 
@@ -106,7 +107,8 @@ def test_what_is_sent_fits_the_budget_in_every_format(candidates, name, fmt, bud
     )
     assert packed.budget.tokens == asked.budget
     assert packed.budget.used <= asked.budget
-    assert estimate_tokens(body, family_of(asked.profile, asked.model)) <= packed.budget.used + 1
+    # Whether a text is English is judged item by item; the body as one text may be judged otherwise.
+    assert estimate_tokens(body, family_of(asked.profile, asked.model)) <= packed.budget.used * 1.1 + 1
     assert packed.budget.content_tokens <= max(packed.budget.used, 1) * 1.1
 
 
@@ -160,6 +162,44 @@ def test_the_smallest_budget_holds_the_head_of_a_huge_only_memory(fmt, sentence)
     packed = pack(candidate(1, sentence * 400, relevance=1.0), budget=300, format=fmt)
     assert [item.rung for item in packed.items] == [Rung.HEAD]
     assert packed.budget.used <= 300
+
+
+PARTS = {
+    "thai": "ระบบสำรองข้อมูลทำงานทุกคืนวันอาทิตย์และต้องมีคนตรวจสอบผลลัพธ์ในเช้าวันจันทร์ก่อนเริ่มประชุมประจำสัปดาห์ของทีม",
+    "amharic": "የመጠባበቂያ ስርዓቱ በየሳምንቱ እሁድ ማታ ይሰራል እና ውጤቱ ሰኞ ጠዋት ከስብሰባው በፊት መፈተሽ አለበት ይህ ግዴታ ነው ለሁሉም አባላት",
+    "german": "Die Datensicherungsverantwortlichen der Verwaltungsgemeinschaft überprüfen die Wiederherstellungsprotokolle "
+    "der Buchhaltungsdatenbank spätestens am darauffolgenden Arbeitstag, bevor die Abteilungsbesprechung beginnt, und "
+    "dokumentieren sämtliche Unregelmäßigkeiten im Qualitätssicherungshandbuch der Hauptgeschäftsstelle.",
+    "one word": "x7Kq" * 2_250,
+    "rule": "Never send invoices, offers or reminders to customers without a second pair of eyes on the figures, on the "
+    "address and on the date, since two of the last ten letters had to be called back, which cost us a long week "
+    "and one of our oldest customers.",
+    "emoji": "🎉🚀" * 200,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("budget", [300, 301, 340, 420, 600])
+@pytest.mark.parametrize("fmt", PackFormat)
+@pytest.mark.parametrize("name", sorted(PROFILES))
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_no_budget_is_too_small_for_the_best_rule_or_for_the_only_memory(part, name, fmt, budget):
+    alone = pack(candidate(1, PARTS[part], relevance=0.9), name=name, budget=budget, format=fmt)
+    assert alone.refs == (make_ref(1),)
+    best = candidate(
+        1, PARTS[part], kind=Kind.NEGATIVE, layer=PackLayer.CONSTRAINTS, protected=True, relevance=None
+    )
+    packed = pack(best, *facts(4, relevance=0.9), name=name, budget=budget, format=fmt)
+    assert best.ref in packed.refs
+    assert packed.budget.used <= packed.budget.tokens == budget
+
+
+@pytest.mark.parametrize("fmt", PackFormat)
+def test_a_memory_with_many_names_and_sources_is_cut_so_that_all_fits(fmt):
+    names = tuple(f"Person {n}" for n in range(12))
+    packed = pack(
+        candidate(1, PARTS["german"], entities=names, relevance=0.9), name="claude", budget=300, format=fmt
+    )
+    assert packed.refs == (make_ref(1),)
 
 
 def test_more_copies_do_not_make_a_larger_pack():

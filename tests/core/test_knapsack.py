@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from itertools import accumulate, pairwise
 from typing import Any
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from contextpack.core.folding import Claim, as_claim
 from contextpack.core.knapsack import Purchase, pack_by_density, purchase_order
+from contextpack.core.ladder import Step, rungs
 from contextpack.core.packing import Packing, Tariff
 from contextpack.core.profiles import PROFILES
 from contextpack.core.types import RUNG_ORDER, Item, PackLayer, Rung
@@ -112,7 +114,8 @@ def test_every_claim_is_bought_to_its_full_text_in_the_end(market):
     claims, cost = market
     bought: dict[str, list[int]] = {}
     for purchase in order(claims, cost):
-        bought.setdefault(purchase.item.ref, []).append(RUNG_ORDER[purchase.item.rung])
+        for item in purchase.items:
+            bought.setdefault(item.ref, []).append(RUNG_ORDER[item.rung])
     assert set(bought) == {claim.ref for claim in claims}
     assert all(steps == sorted(set(steps)) for steps in bought.values())
     assert all(steps[-1] == RUNG_ORDER[Rung.FULL] for steps in bought.values())
@@ -204,20 +207,20 @@ def test_of_equally_useful_claims_the_shorter_is_bought_first():
         claim(2, "The site moved to Oslo."),
         claim(1, "The site moved to Oslo, " + "as was planned, " * 7),
     )
-    assert order([long, short])[0].item.ref == make_ref(2)
+    assert order([long, short])[0].items[0].ref == make_ref(2)
 
 
 def test_likeness_to_what_was_bought_makes_room_for_something_else():
     first = claim(1, "The web team owns the marketing site and the blog.", relevance=0.9)
     like = claim(2, "The web team owns the marketing site and its blog.", relevance=0.8)
     other = claim(3, "The mobile team releases on the first day of each month.", relevance=0.7)
-    bought = [purchase.item.ref for purchase in order([first, like, other])]
+    bought = [purchase.items[0].ref for purchase in order([first, like, other])]
     assert bought == [make_ref(1), make_ref(3), make_ref(2)]
 
 
 def test_equal_offers_go_to_the_smaller_ref():
     claims = [claim(n, "Same size here.", term_ids=frozenset()) for n in (3, 1, 2)]
-    assert [purchase.item.ref for purchase in order(claims)] == [make_ref(1), make_ref(2), make_ref(3)]
+    assert [purchase.items[0].ref for purchase in order(claims)] == [make_ref(1), make_ref(2), make_ref(3)]
 
 
 def test_the_first_item_of_a_layer_pays_for_its_heading():
@@ -226,7 +229,7 @@ def test_the_first_item_of_a_layer_pays_for_its_heading():
         claim(2, "Another fact, the second.", relevance=0.8),
         claim(3, "A decision.", relevance=0.1, layer=PackLayer.DECISIONS),
     ]
-    extras = [purchase.tokens - purchase.item.tokens for purchase in order(claims, tariff(section=7))]
+    extras = [purchase.tokens - purchase.items[0].tokens for purchase in order(claims, tariff(section=7))]
     assert extras == [7, 0, 7]
 
 
@@ -252,7 +255,7 @@ def test_a_rule_that_matches_the_task_is_the_best_rule():
 
 def test_further_rules_take_turns_with_the_best_claims():
     claims = [*short_claims(6, relevance=1.0), *(rule(n) for n in range(90, 96))]
-    layers = [purchase.item.candidate.layer for purchase in order(claims)][:6]
+    layers = [purchase.items[0].candidate.layer for purchase in order(claims)][:6]
     assert layers == [PackLayer.CONSTRAINTS, PackLayer.FACTS] * 3
 
 
@@ -261,7 +264,7 @@ def test_what_is_not_protected_has_no_place_on_the_floor():
         rule(90, protected=False, captured_at=NOON - timedelta(days=999)),
         *short_claims(2, relevance=1.0),
     ]
-    assert [purchase.item.ref for purchase in order(claims)][-1] == make_ref(90)
+    assert [purchase.items[0].ref for purchase in order(claims)][-1] == make_ref(90)
 
 
 def test_both_sides_of_a_conflict_are_bought_together():
@@ -273,8 +276,8 @@ def test_both_sides_of_a_conflict_are_bought_together():
         captured_at=NOON - timedelta(days=400),
     )
     strong = claim(7, "Rate limit is 60.", relevance=1.0, conflicts_with=frozenset({make_ref(8)}))
-    bought = [purchase.item.ref for purchase in order([*short_claims(5, relevance=0.6), weak, strong])]
-    assert bought[:2] == [make_ref(7), make_ref(8)]
+    first = order([*short_claims(5, relevance=0.6), weak, strong])[0]
+    assert [item.ref for item in first.items] == [make_ref(7), make_ref(8)]
 
 
 def test_a_conflict_with_what_is_not_in_the_pool_changes_nothing():
@@ -302,3 +305,51 @@ def test_an_item_carries_what_was_folded_into_its_claim():
     )
     assert item.tokens == by_length(item)
     assert 0 < item.density < item.utility == round(item.utility, 6)
+
+
+# -- The smallest budget -------------------------------------------------------------------------
+
+
+@given(markets(), st.integers(300, 3_000))
+@settings(max_examples=100)
+def test_no_side_of_a_conflict_comes_alone_where_the_smallest_budget_holds_both(market, budget):
+    claims, cost = market
+    packed = set(refs(pack(claims, budget, cost)))
+    for mine, other in ((a, b) for a in claims for b in claims if a.ref != b.ref):
+        if not in_conflict(mine, other) or mine.ref not in packed:
+            continue
+        heads = [rungs(side.candidate)[0] for side in (mine, other)]
+        tokens = sum(
+            cost.item(make_item_of(side, head)) for side, head in zip((mine, other), heads, strict=True)
+        )
+        sections = 2 * cost.section(PackLayer.FACTS)
+        if tokens + sections <= 300:
+            sides = {side.ref for side in claims if in_conflict(mine, side)}
+            assert packed & sides
+
+
+def in_conflict(one: Claim, other: Claim) -> bool:
+    return one.ref != other.ref and (
+        other.ref in one.candidate.conflicts_with or one.ref in other.candidate.conflicts_with
+    )
+
+
+def make_item_of(side: Claim, step: Step) -> Item:
+    (item,) = pack([as_claim(side.candidate)], 10**9, tariff()).items
+    return replace(item, rung=step.rung, text=step.text)
+
+
+def test_what_is_too_long_for_the_smallest_budget_is_cut_shorter():
+    long = claim(1, "wort" * 2_000, relevance=1.0)
+    cost = tariff(lambda item: len(item.text) + 180)
+    (item,) = pack([long], 300, cost).items
+    assert item.rung is Rung.HEAD
+    assert cost.item(item) <= 280
+    assert refs(pack([long, *short_claims(9)], 1_200, cost))
+
+
+def test_the_best_rule_is_bought_before_a_shorter_fact_of_the_task():
+    cost = tariff(lambda item: len(item.text) // 2 + 150, section=10)
+    long = rule(90, term_ids=frozenset())
+    long = replace(long, candidate=replace(long.candidate, content="Never touch the old system at all. " * 7))
+    assert refs(pack([long, *short_claims(2, relevance=1.0)], 300, cost))[0] == make_ref(90)
