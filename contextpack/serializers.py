@@ -22,6 +22,7 @@ from cortex.api.serializers import (
 from cortex.errors import Unprocessable
 from memories.access import Caller
 from memories.core.kinds import MemoryLayer
+from memories.serializers import NamesField
 
 TASK_LIMIT: Final = 8_000
 LIST_LIMIT: Final = 20
@@ -59,16 +60,32 @@ class ContextRequestSerializer(StrictSerializer):
     token_budget = StrictIntegerField(required=False, allow_null=True)
     session_id = StrictCharField(required=False, allow_null=True, max_length=200)
     since = DeltaCursorField(required=False, allow_null=True, min_value=0, help_text="the delta applied last")
-    dropped = serializers.ListField(
+    dropped = NamesField(
         child=StrictCharField(max_length=40), required=False, allow_null=True, max_length=DROPPED_LIMIT
     )
     delta = serializers.ChoiceField(choices=_choices(DeltaMode), default=DeltaMode.IDS.value)
-    project = StrictCharField(required=False, allow_null=True, allow_blank=True, max_length=100)
-    layers = serializers.ListField(
-        child=serializers.ChoiceField(choices=_choices(MemoryLayer)), required=False, allow_null=True
+    project = StrictCharField(
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        max_length=100,
+        help_text="this project and what is shared by all; empty: only what is shared",
     )
-    entities = serializers.ListField(
-        child=StrictCharField(max_length=200), required=False, allow_null=True, max_length=LIST_LIMIT
+    layers = NamesField(
+        child=serializers.ChoiceField(choices=_choices(MemoryLayer)),
+        required=False,
+        allow_null=True,
+        allow_empty=False,
+        max_length=LIST_LIMIT,
+        help_text="only these; leave it out for all",
+    )
+    entities = NamesField(
+        child=StrictCharField(max_length=200),
+        required=False,
+        allow_null=True,
+        allow_empty=False,
+        max_length=LIST_LIMIT,
+        help_text="only what is about one of these; leave it out for all",
     )
     as_of = MomentField(required=False, allow_null=True)
     known_at = MomentField(required=False, allow_null=True)

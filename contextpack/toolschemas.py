@@ -30,6 +30,11 @@ def listing(description: str, items: Schema, *, most: int = 20) -> Schema:
     return {"type": "array", "description": description, "items": items, "maxItems": most}
 
 
+def selection(description: str, items: Schema) -> Schema:
+    """A filter's list: read as "no filter", an empty one would widen what it is to narrow."""
+    return {**listing(description, items), "minItems": 1}
+
+
 def taking(properties: Mapping[str, Schema], *, required: Sequence[str]) -> Schema:
     return {
         "type": "object",
@@ -69,11 +74,15 @@ GET_CONTEXT: Final = taking(
         },
         "dropped": listing("refs that you no longer hold", text("a ref", limit=40), most=1_024),
         "delta": choice("ids: every item and a delta; content: only items that you do not hold", DeltaMode),
-        "project": text("only this project and what is shared by all", limit=100),
-        "layers": listing(
+        "project": {
+            "type": "string",
+            "description": "only this project and what is shared by all; empty: only what is shared",
+            "maxLength": 100,
+        },
+        "layers": selection(
             "only these memory layers", {"type": "string", "enum": [m.value for m in MemoryLayer]}
         ),
-        "entities": listing("only what is about these people or things", text("a name", limit=200)),
+        "entities": selection("only what is about these people or things", text("a name", limit=200)),
         "as_of": moment("what was true then"),
         "known_at": moment("what was known here then"),
         "pin": {"type": "boolean", "description": "keep this pack under an address"},

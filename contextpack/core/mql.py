@@ -207,6 +207,15 @@ def _text(limit: int) -> Callable[[object], str]:
     return read
 
 
+def _label(value: object) -> str:
+    """Read a project's label, to the letter; the empty one selects what carries none."""
+    if not isinstance(value, str):
+        raise _Refused("must be a string")
+    if len(value) > PROJECT_LIMIT:
+        raise _Refused(f"must not be longer than {PROJECT_LIMIT:,} characters")
+    return value
+
+
 def _integer(lowest: int, highest: int) -> Callable[[object], int]:
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -289,7 +298,7 @@ _READERS: Final[Mapping[str, Callable[[object], object]]] = {
     "model": _text(MODEL_LIMIT),
     "expand": _one_of(Expand),
     "k": _integer(*K_RANGE),
-    "project": _text(PROJECT_LIMIT),
+    "project": _label,
     "cursor": _text(CURSOR_LIMIT),
 }
 
@@ -418,10 +427,12 @@ MQL_SCHEMA: Final[Mapping[str, Any]] = {
             "results.",
         },
         "k": {**_range_schema("integer", "Results per page.", *K_RANGE), "default": DEFAULT_K},
-        "project": _string_schema(
-            "Keep only memories of this project and the unlabelled ones, which all projects share.",
-            PROJECT_LIMIT,
-        ),
+        "project": {
+            "type": "string",
+            "description": "Keep only memories of this project and the unlabelled ones, which all projects share; "
+            "empty: only the unlabelled.",
+            "maxLength": PROJECT_LIMIT,
+        },
         "cursor": _string_schema(
             "Where the last page of this same query ended: its cursor (mqlc:…).", CURSOR_LIMIT
         ),

@@ -121,7 +121,7 @@ class TestParseMql:
             ("min_trust", [-1, 10**400, True, [0.5]]),
             ("expand", ["", "sideways", "Neighbors", None, ["more"], 1]),
             ("k", [0, 101, -1, True, 2.5, 10.0, "10", None, 10**30]),
-            ("project", ["", " ", "x" * 101, None, 7, ["a"]]),
+            ("project", ["x" * 101, None, 7, ["a"]]),
             ("cursor", ["", 4, None, "x" * 4097]),
         ],
     )

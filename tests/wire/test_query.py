@@ -148,7 +148,6 @@ class TestRefusals:
             ({"find": "oak", "k": 101}, {"k"}),
             ({"find": "oak", "k": "10"}, {"k"}),
             ({"find": "oak", "k": 1.0}, {"k"}),
-            ({"find": "oak", "project": ""}, {"project"}),
             ({"find": "oak", "project": ["a"]}, {"project"}),
         ],
     )
