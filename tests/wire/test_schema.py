@@ -110,6 +110,11 @@ def body_of(response: Any) -> bytes:
     return b"".join(response.streaming_content) if response.streaming else bytes(response.content)
 
 
+@pytest.fixture(autouse=True)
+def _static_files(settings):
+    settings.WHITENOISE_USE_FINDERS = True  # the page's scripts and styles are part of what is looked at
+
+
 class TestPage:
     @pytest.fixture
     def page(self, client):
