@@ -155,17 +155,17 @@ SCRIPTS = {
 
 
 class TestScripts:
-    """F7: two hundred memories in a script that four characters a token do not fit."""
+    """F7: a vault full of a script that four characters a token do not fit."""
 
     @pytest.mark.parametrize("script", SCRIPTS)
     def test_the_real_count_is_within_the_budget(self, api, script):
-        texts = [SCRIPTS[script].format(n=number) for number in range(100, 300)]
+        texts = [SCRIPTS[script].format(n=number) for number in range(100, 220)]
         results = api.post("memories/bulk", {"memories": [{"content": text} for text in texts]}).json()[
             "results"
         ]
         assert {result["status"] for result in results} == {201}
         task = texts[50]
-        for model in PROFILES:
+        for model in (None, "claude", "gpt-4o"):
             for fmt in FORMATS:
                 for budget in (400, 2_500):
                     response = ask(api, task, model=model, token_budget=budget, format=fmt)

@@ -63,10 +63,9 @@ def rungs(api: Api, task: str, fmt: str, **asked: Any) -> dict[str, Any]:
 
 
 class TestNesting:
-    @pytest.mark.parametrize("fmt", FORMATS)
     @pytest.mark.parametrize("model", KNAPSACKS)
     @law
-    @given(task=tasks, budget=budgets, more=st.integers(0, 3_000))
+    @given(fmt=st.sampled_from(FORMATS), task=tasks, budget=budgets, more=st.integers(0, 3_000))
     def test_a_larger_budget_holds_all_of_a_smaller_one_at_least_as_full(
         self, api, model, fmt, task, budget, more
     ):
@@ -76,9 +75,14 @@ class TestNesting:
         assert tight.keys() <= roomy.keys()
         assert all(roomy[ref] >= fullness for ref, fullness in tight.items())
 
-    @pytest.mark.parametrize("model", KNAPSACKS)
     @law
-    @given(task=tasks, budget=budgets, more=st.integers(0, 3_000), layer=st.sampled_from(list(MemoryLayer)))
+    @given(
+        model=st.sampled_from(KNAPSACKS),
+        task=tasks,
+        budget=budgets,
+        more=st.integers(0, 3_000),
+        layer=st.sampled_from(list(MemoryLayer)),
+    )
     def test_it_holds_for_a_narrowed_request_and_within_a_session(
         self, api, model, task, budget, more, layer
     ):
@@ -92,9 +96,13 @@ class TestNesting:
 
 
 class TestBudget:
-    @pytest.mark.parametrize("fmt", ["json", "smp"])
     @law
-    @given(task=tasks, budget=budgets, model=st.sampled_from([None, *KNAPSACKS]))
+    @given(
+        fmt=st.sampled_from(["json", "smp"]),
+        task=tasks,
+        budget=budgets,
+        model=st.sampled_from([None, *KNAPSACKS]),
+    )
     def test_it_is_never_exceeded(self, api, fmt, task, budget, model):
         body = pack(api, task, format=fmt, model=model, token_budget=budget)
         assert body["budget"]["used"] <= body["budget"]["tokens"]
@@ -104,17 +112,25 @@ class TestBudget:
 
 
 class TestIdentity:
-    @pytest.mark.parametrize("fmt", ["json", "smp"])
     @law
-    @given(task=tasks, budget=budgets, model=st.sampled_from([None, *KNAPSACKS]))
+    @given(
+        fmt=st.sampled_from(["json", "smp"]),
+        task=tasks,
+        budget=budgets,
+        model=st.sampled_from([None, *KNAPSACKS]),
+    )
     def test_no_memory_is_twice_in_a_pack(self, api, fmt, task, budget, model):
         body = pack(api, task, format=fmt, model=model, token_budget=budget)
         named = [ref for item in items(body) for ref in (item["ref"], *item.get("folded_refs", ()))]
         assert len(named) == len(set(named))
 
-    @pytest.mark.parametrize("fmt", FORMATS)
     @law
-    @given(task=tasks, budget=budgets, model=st.sampled_from([None, *KNAPSACKS]))
+    @given(
+        fmt=st.sampled_from(FORMATS),
+        task=tasks,
+        budget=budgets,
+        model=st.sampled_from([None, *KNAPSACKS]),
+    )
     def test_a_session_changes_no_byte_of_a_pack(self, api, fmt, task, budget, model):
         asked = {"format": fmt, "model": model, "token_budget": budget}
         with time_machine.travel(NOW, tick=False):
@@ -188,7 +204,7 @@ class TestNarrowing:
         [("find", knob) for knob in sorted(KNOBS)]
         + [("ask", knob) for knob in sorted(set(KNOBS) - {"as_of", "known_at"})],
     )
-    @law
+    @settings(law, max_examples=10)
     @given(data=st.data(), task=tasks, base=mql_bases)
     def test_a_knob_only_removes(self, labelled, mode, knob, data, task, base):
         assume(knob not in base)
