@@ -77,6 +77,14 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
     Returns: how much went, by class; listeners of `content_withdrawn` add their own classes.
     """
     pks = [memory.pk for memory in memories]
+    # The memories first, then what keeps copies of them: whoever pins a pack locks in the same order.
+    list(
+        Memory.objects.in_vault(vault.pk)
+        .filter(pk__in=pks)
+        .order_by("pk")
+        .select_for_update()
+        .values_list("pk")
+    )
     erased = Counter[str](_erase_evidence(vault.pk, memories))
     erased["entities"] += unlink_entities(vault.pk, pks)
     erased["answers"] += _erase_answers(memories)
