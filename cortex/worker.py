@@ -14,6 +14,7 @@ from gunicorn.workers import gthread
 PROMPT_SECONDS: Final = 0.2  # for a new connection's first byte; then it waits without a thread
 HEAD_SECONDS: Final = 5.0
 BODY_SECONDS: Final = 5.0
+SEND_SECONDS: Final = 30.0  # for one piece of an answer
 LINGER_SECONDS: Final = 0.2  # for what a client still sends after its answer
 LEAST_BYTES_PER_SECOND: Final = 32 * 1024
 
@@ -53,6 +54,20 @@ class ClientSocket(socket.socket):
             self.settimeout(before)
         self.ends_at += len(data) / LEAST_BYTES_PER_SECOND
         return data
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        """Send as any socket does.
+
+        Raises: TimeoutError where the client did not take it in time.
+        """
+        before = self.gettimeout()
+        self.settimeout(SEND_SECONDS)
+        try:
+            super().sendall(data, flags)
+        except TimeoutError:
+            raise TimeoutError(errno.EPIPE, "the client did not receive in time") from None
+        finally:
+            self.settimeout(before)
 
     def _recv_within(self, seconds: float, bufsize: int, flags: int) -> bytes:
         if seconds <= 0:

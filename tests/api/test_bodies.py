@@ -183,3 +183,10 @@ class TestClientSocket:
         ours.setblocking(False)
         with pytest.raises(BlockingIOError):
             ours.recv(10)
+
+    def test_it_gives_up_where_nobody_receives(self, pair, monkeypatch):
+        monkeypatch.setattr("cortex.worker.SEND_SECONDS", 0.05)
+        ours, _ = pair
+        with pytest.raises(TimeoutError):
+            ours.sendall(b"x" * 16 * MIB)
+        assert ours.gettimeout() is None
