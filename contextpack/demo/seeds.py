@@ -117,7 +117,8 @@ SEEDS: Final[tuple[Seed, ...]] = (
         kind="claim",
         days_ago=9.7,
         content=(
-            "Atlas: Jonas Weber's web workstream owns the marketing site, sign-up flow and status page."
+            "As agreed, for the Atlas launch, Jonas Weber's web workstream owns the marketing site, the sign-up flow and "
+            "the status page."
         ),
     ),
     Seed(
@@ -125,8 +126,8 @@ SEEDS: Final[tuple[Seed, ...]] = (
         kind="claim",
         days_ago=4.8,
         content=(
-            "Reminder: on Atlas, Jonas Weber's web workstream owns the marketing site, the sign-up flow and also "
-            "the status page."
+            "Reminder: for the Atlas launch, Jonas Weber's web workstream owns the marketing site, the sign-up "
+            "flow and also the status page."
         ),
         author="agent",
     ),
