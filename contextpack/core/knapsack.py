@@ -144,6 +144,9 @@ class _Offer:
         first, count = self.bought + 1, len(self.steps)
         if first == count:
             return False
+        if first + 1 == count:  # most texts are short and have but one rung
+            self.target, self.rate = first, self._rate(first)
+            return True
         rates = [self._rate(place) for place in range(first, count)]
         self.rate = max(rates)
         self.target = first + rates.index(self.rate)
