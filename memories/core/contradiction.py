@@ -1,8 +1,8 @@
 """What sets two similar texts apart, and when they cannot both hold.
 
-Two uses, two risks. Folding asks `distinguishing_marks`: texts with other numbers, dates, names or negations
-stay apart, and an unneeded difference only costs a line. Conflicts ask `contradicts`: a false alarm costs
-trust, so it wants the same subject, the same frame around it, and one plain difference; when unsure it is silent.
+`contradicts` flags a conflict, and a false alarm costs trust: so it wants the same subject, the same frame around it,
+and one plain difference; when unsure it is silent. `distinguishing_marks` are what it looks at: numbers, dates, names
+and negations.
 """
 
 import re
@@ -133,7 +133,7 @@ class Marks:
 
 
 def distinguishing_marks(text: str) -> Marks:
-    """Return the marks of a text; texts whose marks differ are never folded into one."""
+    """Return the marks of a text; texts whose marks differ do not say the same."""
     return _read_marks(text) if len(text) > _LONGEST_CACHED else _MARKS_KNOWN.of(text)
 
 
