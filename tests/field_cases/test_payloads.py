@@ -167,7 +167,7 @@ class TestRetries:
         body = {"content": "The key is under the oak."}
         first = api.post(path, body, Idempotency_Key="k")
         again = api.post(path, body, Idempotency_Key="k")
-        assert again.content == first.content
+        assert again.json() == first.json()
         assert again.status_code == first.status_code == 201
         (memory,) = Memory.objects.filter(vault=api.vault)
         assert memory.occurrences == 1
