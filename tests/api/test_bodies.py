@@ -134,7 +134,7 @@ def test_a_body_that_is_cut_off_is_400(server):
 
 
 def test_many_callers_are_served_at_once(server):
-    def ask(number: int) -> int:
+    def ask(number):
         with closing(server.client()) as client:
             return client.post("/v1/context", {"task": f"chunks {number}"}).status
 

@@ -18,7 +18,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
     return error
 
 
-def of_sqlite(code: int, words: str = "words") -> Exception:
+def of_sqlite(code: int, words: str = "words") -> Any:
     cause = sqlite3.OperationalError(words)
     cause.sqlite_errorcode = code
     return caused(OperationalError(words), cause)

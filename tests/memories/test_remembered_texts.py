@@ -1,6 +1,7 @@
 """A process keeps no text of a memory in mind once it is forgotten."""
 
 import gc
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ SECRET = "zebulon keeps 60 blue ledgers under the stairs of the old house in the
 def held_texts():
     """Every text in the process's memory that has the secret, but for those of this test."""
     gc.collect()
-    found = set()
+    found: set[str] = set()
     for thing in gc.get_objects():
         if isinstance(thing, dict):
             found.update(key for key in thing if isinstance(key, str) and SECRET[:30] in key.lower())
@@ -45,7 +46,7 @@ def test_marks_are_remembered_by_digest_and_within_a_bound():
 
 
 def test_what_is_read_is_handed_from_pair_to_pair():
-    read = {}
+    read: dict[str, Any] = {}
     assert contradicts("The port is 80", "The port is 81", read=read) == "number"
     assert contradicts("The port is 80", "The port is 82", read=read) == "number"
     assert set(read) == {"The port is 80", "The port is 81", "The port is 82"}
