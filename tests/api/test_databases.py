@@ -2,6 +2,7 @@
 
 import sqlite3
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
