@@ -12,18 +12,26 @@ hypothesis_settings.register_profile("thorough", max_examples=1_000, deadline=No
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-# What these look at (refusals, walls, pages) is decided before any statement that the engines spell differently.
-ENGINE_FREE = ("tests.admin.", "tests.api.", "tests.wire.test_errors", "tests.wire.test_strictness",
-               "tests.wire.test_walls", "tests.wire.test_schema", "tests.field_cases.test_payloads")  # fmt: skip
+# What these look at (refusals, walls, pages, packing, tools) is decided where no statement is spelt twice.
+ENGINE_FREE = (
+    "tests.admin.",
+    "tests.api.",
+    "tests.field_cases.test_payloads.",
+    "tests.field_cases.test_relevance.",
+    "tests.field_cases.test_token_budget.",
+    "tests.wire.test_errors.",
+    "tests.wire.test_schema.",
+    "tests.wire.test_strictness.",
+    "tests.wire.test_tools.",
+    "tests.wire.test_walls.",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what says the same on every engine, so that one run of it is enough."""
     for item in items:
-        named = getattr(item, "module", None)
-        if item.get_closest_marker("django_db") is None or f"{named and named.__name__}.".startswith(
-            ENGINE_FREE
-        ):
+        place = item.path.relative_to(item.config.rootpath).with_suffix("").as_posix().replace("/", ".") + "."
+        if item.get_closest_marker("django_db") is None or place.startswith(ENGINE_FREE):
             item.add_marker(pytest.mark.engine_free)
 
 
