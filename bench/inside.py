@@ -54,7 +54,7 @@ def caller(token: str) -> Send:
     """Return what sends one request through the whole stack, without a socket."""
     from django.test import Client
 
-    client = Client(headers={"Authorization": f"Bearer {token}"})
+    client = Client(SERVER_NAME="localhost", headers={"Authorization": f"Bearer {token}"})
 
     def send(method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
         content = b"" if body is None else json.dumps(body).encode()
