@@ -17,7 +17,7 @@ RESOLVE = $(BIN)/uv
 endif
 COMPILE = $(RESOLVE) pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
 
-.PHONY: help demo serve test test-sqlite test-postgres check lint types bench lock format clean
+.PHONY: help demo serve test test-sqlite test-postgres check lint types coverage bench lock format clean
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -65,10 +65,11 @@ lint: $(DEV)
 types: $(DEV)
 	@$(BIN)/mypy .
 
-check: lint types ## all that CI runs
+check: lint types test ## all that CI runs
+
+coverage: $(DEV) ## which branches the tests reach (tracing doubles their time, so CI does without)
 	@$(BIN)/coverage erase
 	@$(MAKE) test-sqlite PYTEST_FLAGS="--cov --cov-report=term"
-	@$(MAKE) test-postgres
 
 bench: $(RUN) ## latency, ingest and packing figures of this machine
 	@CORTEX_EMBEDDER=hash $(BIN)/python -m bench
