@@ -227,6 +227,7 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
         excluded_uncited=len(found) - len(cited),
         pending_excluded=_waiting(caller, request),
         relevant=ranking.relevant,
+        stocked=bool(rows),
         stated=ranking.stated,
         more=len(unsent) > POOL_LIMIT,
     )

@@ -151,14 +151,6 @@ SELECT id, ref, after, depth FROM line
 """
 
 
-def successors_from(vault_id: str, ref: str) -> dict[str, str]:
-    """Follow a chain forward in one statement.
-
-    Returns: ref → direct successor, from `ref` to what stands before the active head.
-    """
-    return {ref: after for _, ref, after, _ in _walk(_FOLLOWING, vault_id, ref) if after is not None}
-
-
 def chain_of(caller: Caller, memory: Memory) -> list[Step]:
     """Return a memory's whole history, oldest first, its active head last; empty where it has none.
 

@@ -162,7 +162,7 @@ def _coverage(pool: Pool, claims: Sequence[Claim], packing: Packing) -> Coverage
 
 
 def _status(pool: Pool, packing: Packing) -> str:
-    if not pool.candidates:
+    if not pool.stocked or (pool.relevant and not pool.candidates):
         return "empty"
     if not pool.relevant:
         return "weak"

@@ -182,6 +182,7 @@ class Pool:
     excluded_uncited: int = 0
     pending_excluded: int = 0
     relevant: bool = True  # False where nothing in the vault answers the task
+    stocked: bool = True  # False where the request may be served nothing at all
     stated: tuple[str, ...] = ()  # degradations a reader must know, in words ("vector index is rebuilding")
     more: bool = False  # whether other memories match beyond these; a later page offers them
 

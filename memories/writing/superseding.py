@@ -16,8 +16,9 @@ from memories.core.hostility import is_instruction_like
 from memories.core.kinds import Flag, Kind, MemoryLayer, Status
 from memories.core.secrets import mask_secrets
 from memories.core.supersession import closes_cycle
+from memories.lineage import successors_of
 from memories.models import Conflict, Memory, ProposedSupersession, Scope, Supersession
-from memories.reading import find_memory, names_of, successors_from
+from memories.reading import find_memory, names_of
 from memories.rows import delete_rows
 from memories.writing.contradicting import overrules_user
 from memories.writing.inputs import MemoryInput, Outcome, Succession
@@ -152,7 +153,7 @@ def _found_successor(caller: Caller, old: Memory, ref: str, *, now: datetime) ->
         raise StateConflict(f"{ref} is redacted or archived")
     # Locked first and followed then: of two calls that would close a circle, the second sees the first.
     _hold(old, new)
-    if closes_cycle(old.ref, new.ref, successors_from(old.vault_id, new.ref)):
+    if closes_cycle(old.ref, new.ref, successors_of(old.vault_id, [new.ref])):
         raise StateConflict("that would close a circle")
     return new
 
