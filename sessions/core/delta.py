@@ -8,13 +8,15 @@ delta. The client's side of it is as small:
 2. Apply an answer if `since` of its question is still the present cursor; ignore any other (it came twice, or
    another one overtook it: its items may be read, but they do not count as held). After a reset, hold nothing.
 3. To apply: hold `new` and the heads that came with notices, forget `evicted`, the refs of `superseded` and
-   `retracted`, remember the answer's cursor as the latest sight of everything that it served. Beyond
-   `SESSION_KNOWN_CAP` held memories forget those seen longest ago, ties by smaller ref: the cap is not announced,
-   because `evicted` may only name what is cold, and what it pushes out is `new` again when it is next served.
+   `retracted`, remember the answer's cursor.
 
 A client that asks without `since` says "I applied everything so far". Either way its held set then equals the
 server's known-set. One exception is wanted: in ids mode a withdrawn memory leaves the known-set unnamed, since
 no redacted id may be announced there; content mode names it in `retracted`.
+
+Nothing leaves the known-set unsaid for want of room either: beyond `SESSION_KNOWN_CAP` those served longest ago are
+`evicted`, cold or not, and are `new` again when they are next served. What the answer itself serves is never among
+them, so a pack larger than the cap is held whole.
 
 A further page of an answer belongs to the turn that it continues: it makes an answer and no turn, so that nobody
 who reads on is told to forget what the pages before said.
@@ -35,7 +37,6 @@ from sessions.core.state import (
     Known,
     SessionState,
     TrajectoryStep,
-    capped,
     drifted,
     extended,
     known_from_json,
@@ -267,12 +268,13 @@ def compute_delta(
     opens = not (continued or repeated)
     turn, page = (state.turn + 1, 0) if opens else (state.turn, state.page + bool(continued or state.page))
     spared = sent.keys() | gone | retired.keys() | {head for head in retired.values() if head}
+    surplus = len((held.keys() - gone - retired.keys()) | sent.keys()) - known_cap
     delta = Delta(
         cursor=state.delta_cursor + 1,
         turn=turn,
         page=page,
         new=tuple((item.ref, item.relevance) for item in sent.values() if item.ref not in held),
-        evicted=_cold(held, turn, spared),
+        evicted=_evicted(held, spared, turn=turn, surplus=surplus),
         superseded=tuple(retired.items()),
         retracted=tuple(sorted(gone)),
         carried=tuple(item.ref for item in pack.values() if _is_carried(item, held)),
@@ -282,7 +284,7 @@ def compute_delta(
         repeated=repeated,
         reset=base.reset,
     )
-    known = capped(_known_after(held, delta, sent), known_cap)
+    known = _known_after(held, delta, sent)
     if not opens:
         grown = lengthened(state.trajectory, tokens=tokens if continued else 0, ids=tuple(sent))
         return delta, replace(state, known=known, trajectory=grown, delta_cursor=delta.cursor, page=page)
@@ -333,14 +335,18 @@ def _retirements(
     return retired, attached
 
 
-def _cold(held: KnownSet, turn: int, spared: Collection[str]) -> tuple[str, ...]:
-    return tuple(
-        sorted(
-            ref
-            for ref, entry in held.items()
-            if turn - entry.turn >= SESSION_EVICTION_TTL_TURNS and ref not in spared
-        )
-    )
+def _evicted(held: KnownSet, spared: Collection[str], *, turn: int, surplus: int) -> tuple[str, ...]:
+    """Choose what the client may forget: all that is cold, and where room is short those served longest ago.
+
+    Args:
+        spared: what has a part in this answer.
+        surplus: by how many the client would hold more than the cap; of two that the same page served, the one with
+            the smaller ref goes first.
+    """
+    idle = {ref: entry for ref, entry in held.items() if ref not in spared}
+    oldest_first = sorted(idle, key=lambda ref: (idle[ref].turn, idle[ref].page, ref))
+    cold = sum(turn - entry.turn >= SESSION_EVICTION_TTL_TURNS for entry in idle.values())
+    return tuple(sorted(oldest_first[: max(cold, surplus)]))
 
 
 def _known_after(held: KnownSet, delta: Delta, sent: Mapping[str, Served]) -> dict[str, Known]:

@@ -106,19 +106,6 @@ def known_from_json(data: Mapping[str, Sequence[int]]) -> dict[str, Known]:
     return {ref: Known(turn=turn, rung=rung, page=sum(page)) for ref, (turn, rung, *page) in data.items()}
 
 
-def capped(known: Mapping[str, Known], cap: int = SESSION_KNOWN_CAP) -> dict[str, Known]:
-    """Keep the `cap` entries that were served last.
-
-    Of two served on the same page of a turn, the one with the smaller ref goes first. The order of `known` stays.
-    """
-    surplus = len(known) - cap
-    if surplus <= 0:
-        return dict(known)
-    oldest_first = sorted(known, key=lambda ref: (known[ref].turn, known[ref].page, ref))
-    gone = frozenset(oldest_first[:surplus])
-    return {ref: entry for ref, entry in known.items() if ref not in gone}
-
-
 def extended(trajectory: Sequence[TrajectoryStep], step: TrajectoryStep) -> tuple[TrajectoryStep, ...]:
     """The trajectory with one more turn, the oldest beyond the window gone."""
     return (*trajectory, step)[-SESSION_TRAJECTORY_WINDOW:]

@@ -275,13 +275,37 @@ def test_content_mode_announces_a_retirement_without_a_successor_to_show():
 # -- The cap --------------------------------------------------------------------------------------
 
 
-def test_what_falls_out_of_the_cap_is_not_announced_and_can_be_new_again():
+def test_what_falls_out_of_the_cap_is_evicted_and_can_be_new_again():
     _, state = compute_delta(SessionState(), pack("a", "b"), known_cap=3, request_digest="1")
     delta, state = compute_delta(state, pack("c", "d"), known_cap=3, request_digest="2")
-    assert delta.evicted == ()
+    assert delta.evicted == ("a",)
     assert set(state.known) == {"b", "c", "d"}
     delta, state = compute_delta(state, pack("a"), known_cap=3, request_digest="3")
-    assert delta.new == (("a", 0.5),)
+    assert (delta.new, delta.evicted) == ((("a", 0.5),), ("b",))
+
+
+def test_nothing_is_evicted_for_want_of_room_that_the_answer_serves_or_names():
+    _, state = compute_delta(SessionState(), pack("a", "b", "old", "head"), known_cap=4, request_digest="1")
+    delta, state = compute_delta(
+        state, pack("a", "c", "d", "e", "f"), superseded={"old": "head"}, known_cap=4, request_digest="2"
+    )
+    assert (delta.evicted, delta.superseded) == (("b",), (("old", "head"),))
+    assert set(state.known) == {"a", "c", "d", "e", "f", "head"}
+
+
+@given(st.lists(st.sets(st.sampled_from("abcdefghijkl"), max_size=5), max_size=8), st.integers(0, 8))
+def test_room_is_made_by_those_served_longest_ago(packs, cap):
+    state = SessionState()
+    for number, refs in enumerate(packs):
+        before = state.known
+        delta, state = compute_delta(state, pack(*sorted(refs)), known_cap=cap, request_digest=str(number))
+        assert len(state.known) <= max(cap, len(refs))
+        stays = [(before[ref].turn, ref) for ref in (state.known.keys() & before.keys()) - refs]
+        assert (
+            not delta.evicted
+            or not stays
+            or max((before[ref].turn, ref) for ref in delta.evicted) < min(stays)
+        )
 
 
 # -- Lost answers: since, dropped, replay ---------------------------------------------------------
@@ -415,10 +439,8 @@ class Answer:
 class Client:
     """The client of the module's docstring, and nothing more."""
 
-    cap: int
     cursor: int = 0
     held: dict[str, int] = field(default_factory=dict)  # ref → rung
-    seen: dict[str, int] = field(default_factory=dict)  # ref → cursor of the answer that served it last
     lost: set[str] = field(default_factory=set)  # dropped and not yet confirmed
 
     def apply(self, answer: Answer) -> None:
@@ -426,7 +448,7 @@ class Client:
             return
         delta = answer.delta
         if delta.reset:
-            self.held, self.seen, self.lost = {}, {}, set()
+            self.held, self.lost = {}, set()
         new = {ref for ref, _ in delta.new}
         sent = {item.ref: item.rung for item in (*answer.served, *answer.heads)}
         for ref in answer.dropped - new:
@@ -438,11 +460,7 @@ class Client:
         for ref in (*delta.evicted, *delta.retracted, *(ref for ref, _ in delta.superseded)):
             self.held.pop(ref, None)
         self.lost -= answer.dropped | new
-        self.seen |= dict.fromkeys(sent, delta.cursor)
         self.cursor = delta.cursor
-        by_age = sorted(self.held, key=lambda ref: (self.seen[ref], ref))
-        for ref in by_age[: max(0, len(self.held) - self.cap)]:
-            del self.held[ref]
 
 
 class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
@@ -453,11 +471,12 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
     @initialize(cap=st.integers(3, 12), log_cap=st.integers(2, 12), content=st.booleans())
     def start(self, cap, log_cap, content):
         self.server = Server(cap=cap, log_cap=log_cap)
-        self.clients = [Client(cap=cap), Client(cap=cap)]
+        self.clients = [Client(), Client()]
         self.content = content
         self.heads: dict[str, str | None] = {}
         self.withdrawn: set[str] = set()
         self.cursors: set[int] = set()
+        self.most_sent = 0
 
     def servable(self, served: list[Served]) -> list[Served]:
         return [i for i in served if i.ref not in self.withdrawn and i.ref not in self.heads]
@@ -488,6 +507,9 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
             continues=further,
         )
         self.check_promises(delta, base, served)
+        self.most_sent = max(
+            self.most_sent, len({*delta.carried, *delta.changed, *(ref for ref, _ in delta.new)})
+        )
         travelling = tuple(item for item in offered if item.ref in delta.attached)
         return Answer(who, client.cursor, frozenset(client.lost), delta, tuple(served), travelling)
 
@@ -505,7 +527,8 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
         assert not (set(delta.evicted) | {r for r, _ in delta.superseded}) & self.withdrawn, "no leak"
         for ref in delta.evicted:
             assert ref not in here
-            assert delta.turn - held[ref].turn >= SESSION_EVICTION_TTL_TURNS, "sound eviction"
+            cold = delta.turn - held[ref].turn >= SESSION_EVICTION_TTL_TURNS
+            assert cold or len(self.server.state.known) >= self.server.cap, "sound eviction"
         staying = here | (held.keys() - set(gone))
         for ref, head in delta.superseded:
             assert head in staying or (head is None and not (self.content and self.heads[ref]))
@@ -551,7 +574,7 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
 
     @invariant()
     def the_known_set_is_capped(self):
-        assert len(self.server.state.known) <= self.server.cap
+        assert len(self.server.state.known) <= max(self.server.cap, self.most_sent)
 
 
 TestTheLaw = TheClientHoldsWhatTheServerKnows.TestCase

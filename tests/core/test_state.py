@@ -13,7 +13,6 @@ from sessions.core.state import (
     Known,
     SessionState,
     TrajectoryStep,
-    capped,
     drifted,
     extended,
     without_traces,
@@ -71,29 +70,6 @@ def test_a_full_known_set_stays_within_twelve_kilobytes():
     known = {f"mem_{n:012d}": Known(turn=1000 + n, rung=2) for n in range(SESSION_KNOWN_CAP)}
     written = json.dumps(SessionState(known=known).to_json(), separators=(",", ":"))
     assert len(written) < 16_000
-
-
-# -- The cap --------------------------------------------------------------------------------------
-
-
-def test_the_cap_lets_the_oldest_go_first():
-    known = {"c": Known(turn=3, rung=0), "a": Known(turn=1, rung=2), "b": Known(turn=2, rung=2)}
-    assert list(capped(known, 2)) == ["c", "b"]
-
-
-def test_the_cap_breaks_ties_by_the_smaller_ref():
-    known = {ref: Known(turn=7, rung=2) for ref in ("d", "a", "c", "b")}
-    assert list(capped(known, 2)) == ["d", "c"]
-
-
-@given(st.dictionaries(refs, entries, max_size=30), st.integers(0, 12))
-def test_what_the_cap_keeps_was_never_served_before_what_it_drops(known, cap):
-    kept = capped(known, cap)
-    assert len(kept) == min(cap, len(known))
-    assert kept.items() <= known.items()
-    dropped = [(known[ref].turn, known[ref].page, ref) for ref in known.keys() - kept.keys()]
-    stays = [(known[ref].turn, known[ref].page, ref) for ref in kept]
-    assert not dropped or not stays or max(dropped) < min(stays)
 
 
 # -- Forgetting -----------------------------------------------------------------------------------

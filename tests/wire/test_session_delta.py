@@ -1,6 +1,6 @@
 """The session's delta, line by line: what is told, what never is, and what a lost answer costs (docs/wire.md, Session delta; CMP §8)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
@@ -42,6 +42,15 @@ def remember_of(api: Api, topic: str, content: str) -> str:
 def turn(api: Api, topics: str, session: str = "chat", **asked: Any) -> Body:
     """Ask for what is known of some topics, and of nothing else, however recent."""
     return smp(api, topics, session_id=session, entities=topics.split(), **asked)
+
+
+def pages(api: Api, topic: str, **asked: Any) -> Iterator[Body]:
+    """Ask for what is known of a topic, and read on to the end."""
+    body = smp(api, topic, entities=[topic], **asked)
+    yield body
+    while body["cursor"]:
+        body = smp(api, topic, entities=[topic], cursor=body["cursor"], **asked)
+        yield body
 
 
 def told(body: Body) -> Body:
@@ -155,19 +164,22 @@ class TestIds:
         assert told(turn(other, "oak"))["cursor"] == "1"
         assert other.get("sessions/chat").json()["cursor"] == "1"
 
-    def test_the_known_set_is_capped_at_512_the_oldest_gone_first(self, api):
+    @pytest.mark.parametrize("mode", ["ids", "content"])
+    def test_the_known_set_is_capped_at_512_and_says_what_falls_out(self, api, mode):
         made: list[set[str]] = []
+        held: set[str] = set()
         for topic in ("oak", "ash", "elm"):
             written = [{"content": f"{topic} {number:03d}", "entities": [topic]} for number in range(180)]
             results = ok(api.post("memories/bulk", {"memories": written}))["results"]
             made.append({result["ref"] for result in results})
-            asked = {"task": topic, "entities": [topic], "session_id": "chat", "model": "claude"}
-            cursor = ok(api.post("context", asked))["cursor"]
-            while cursor:
-                cursor = ok(api.post("context", {**asked, "cursor": cursor}))["cursor"]
-        held = known(api)
+            for body in pages(api, topic, session_id="chat", model="claude", delta=mode):
+                held = (held | set(new_refs(body))) - set(told(body)["evicted"])
+                assert not set(told(body)["evicted"]) & set(refs(body))
+        assert held == known(api)
         assert len(held) == 512
         assert made[1] | made[2] <= held
+        again = [ref for body in pages(api, "oak", session_id="chat", delta=mode) for ref in new_refs(body)]
+        assert set(again) >= made[0] - held
 
 
 class TestSince:
