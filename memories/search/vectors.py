@@ -53,9 +53,23 @@ class VectorAnswer:
     @property
     def stated(self) -> tuple[str, ...]:
         """What a reader must know of the answer's gaps."""
-        if not self.stale:
-            return ()
-        return (f"{self.stale} memories await re-embedding: they were searched by their words alone",)
+        return _told_of(self.stale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarities:
+    """The cosines between a task and every memory of a vault that has a vector, by memory id.
+
+    `stale` memories have vectors of another model only, and are not among them.
+    """
+
+    ids: Ids
+    cosines: NDArray[np.float64]
+    stale: int = 0
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        return _told_of(self.stale)
 
 
 # -- Writing -------------------------------------------------------------------------------------
@@ -133,6 +147,18 @@ def lookup(
     )
 
 
+def compare(text: str, *, vault_id: str) -> Similarities:
+    """Compare a text with every memory of a vault; exact, two statements, none where no embedder is in use."""
+    embedder = active_embedder()
+    if embedder is None:
+        return Similarities(ids=np.zeros(0, dtype=np.int64), cosines=np.zeros(0))
+    asked = quantised([0], embedder.embed([text]))
+    compared = _compare(asked, vault_id, embedder)
+    if not asked.norms[0]:
+        return Similarities(ids=compared.ids[:0], cosines=compared.cosines[:0], stale=compared.stale)
+    return compared
+
+
 def holding(text: str, *, vault_id: str, among: Collection[int] | None = None) -> int:
     """Count the memories whose vector is exactly this text's.
 
@@ -170,16 +196,13 @@ def _embedded(vault_id: str, embedder: Embedder) -> frozenset[int]:
     return frozenset(np.concatenate(chunks.stored_ids(vault_id, embedder)).tolist())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Comparison:
-    """The vault's ids, each once, with their cosines to the asked vector; how many others await this model."""
-
-    ids: Ids
-    cosines: NDArray[np.float64]
-    stale: int
+def _told_of(stale: int) -> tuple[str, ...]:
+    if not stale:
+        return ()
+    return (f"{stale} memories await re-embedding: they were searched by their words alone",)
 
 
-def _compare(asked: Block, vault_id: str, embedder: Embedder) -> _Comparison:
+def _compare(asked: Block, vault_id: str, embedder: Embedder) -> Similarities:
     ids, norms, dots = [], [], []
     foreign: list[Ids] = []
     for block in chunks.read(vault_id, embedder, foreign=foreign):
@@ -191,7 +214,7 @@ def _compare(asked: Block, vault_id: str, embedder: Embedder) -> _Comparison:
     cosines = (np.concatenate(dots) / np.where(lengths == 0, 1.0, lengths)).round(_DIGITS)
     first = _first_of_each(every)
     stale = len(np.setdiff1d(np.concatenate(foreign), every)) if foreign else 0
-    return _Comparison(ids=every[first], cosines=cosines[first], stale=stale)
+    return Similarities(ids=every[first], cosines=cosines[first], stale=stale)
 
 
 def _first_of_each(ids: Ids) -> Ids:
