@@ -7,6 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -56,6 +57,21 @@ def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
     return raw
 
 
+def web_address(name: str, *, required: bool = False) -> str:
+    """Read the address of another server; it is not repeated in an error, for it may hold a password."""
+    raw = text(name)
+    if not raw and not required:
+        return ""
+    try:
+        parts = urlsplit(raw)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ImproperlyConfigured(f"{name} must be the address of a server, http://… or https://…")
+    return raw
+
+
 def words(name: str, default: str) -> list[str]:
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
@@ -72,6 +88,11 @@ def database(name: str, default: str) -> dict[str, Any]:
     except ValueError:  # it may quote the password
         raise ImproperlyConfigured(f"{name} cannot be read; is its port a number?") from None
     return config | (_sqlite_options() if engine.endswith("sqlite3") else _postgres_options())
+
+
+def sqlite_file(path: Path) -> dict[str, Any]:
+    """Return the settings of a database in a file, with the options that the engine needs."""
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)} | _sqlite_options()
 
 
 def _sqlite_options() -> dict[str, Any]:
