@@ -16,7 +16,8 @@ no redacted id may be announced there; content mode names it in `retracted`.
 
 Nothing leaves the known-set unsaid for want of room either: beyond `SESSION_KNOWN_CAP` those served longest ago are
 `evicted`, cold or not, and are `new` again when they are next served. What the answer itself serves is never among
-them, so a pack larger than the cap is held whole.
+them, so a pack larger than the cap is held whole. In content mode that is the only reason to evict: a text that was
+sent is not sent a second time because nobody asked for it in between.
 
 A further page of an answer belongs to the turn that it continues: it makes an answer and no turn, so that nobody
 who reads on is told to forget what the pages before said.
@@ -246,7 +247,8 @@ def compute_delta(
         retracted: held refs that may no longer surface at all.
         attachable: heads that the answer could carry beside the pack, at the rung that fits; those that a notice
             needs come back as `attached`.
-        content_travels_once: `delta=content`: a retirement is held back while its successor cannot be read.
+        content_travels_once: `delta=content`: nothing is evicted while there is room for it, and a retirement is
+            held back while its successor cannot be read.
         task_terms: what moves the centroid, repeated as often as they occur.
         tokens: what the pack costs.
         request_digest: equal for equal questions, whatever their `since` and `dropped`.
@@ -269,12 +271,13 @@ def compute_delta(
     turn, page = (state.turn + 1, 0) if opens else (state.turn, state.page + bool(continued or state.page))
     spared = sent.keys() | gone | retired.keys() | {head for head in retired.values() if head}
     surplus = len((held.keys() - gone - retired.keys()) | sent.keys()) - known_cap
+    cold_turn = 0 if content_travels_once else turn - SESSION_EVICTION_TTL_TURNS
     delta = Delta(
         cursor=state.delta_cursor + 1,
         turn=turn,
         page=page,
         new=tuple((item.ref, item.relevance) for item in sent.values() if item.ref not in held),
-        evicted=_evicted(held, spared, turn=turn, surplus=surplus),
+        evicted=_evicted(held, spared, cold_turn=cold_turn, surplus=surplus),
         superseded=tuple(retired.items()),
         retracted=tuple(sorted(gone)),
         carried=tuple(item.ref for item in pack.values() if _is_carried(item, held)),
@@ -335,17 +338,18 @@ def _retirements(
     return retired, attached
 
 
-def _evicted(held: KnownSet, spared: Collection[str], *, turn: int, surplus: int) -> tuple[str, ...]:
+def _evicted(held: KnownSet, spared: Collection[str], *, cold_turn: int, surplus: int) -> tuple[str, ...]:
     """Choose what the client may forget: all that is cold, and where room is short those served longest ago.
 
     Args:
         spared: what has a part in this answer.
+        cold_turn: the latest turn whose memories are cold by now; 0 where none grow cold.
         surplus: by how many the client would hold more than the cap; of two that the same page served, the one with
             the smaller ref goes first.
     """
     idle = {ref: entry for ref, entry in held.items() if ref not in spared}
     oldest_first = sorted(idle, key=lambda ref: (idle[ref].turn, idle[ref].page, ref))
-    cold = sum(turn - entry.turn >= SESSION_EVICTION_TTL_TURNS for entry in idle.values())
+    cold = sum(entry.turn <= cold_turn for entry in idle.values())
     return tuple(sorted(oldest_first[: max(cold, surplus)]))
 
 

@@ -110,6 +110,19 @@ def test_an_evicted_memory_can_be_new_again():
     assert delta.new == (("a", 0.5),)
 
 
+def test_content_mode_evicts_nothing_while_there_is_room():
+    state = turns(pack("a"))
+    for number in range(20):
+        delta, state = compute_delta(
+            state, pack("b"), content_travels_once=True, known_cap=2, request_digest=f"b{number}"
+        )
+        assert delta.evicted == ()
+    delta, _ = compute_delta(state, pack("a"), content_travels_once=True, known_cap=2, request_digest="again")
+    assert (delta.new, delta.carried) == ((), ("a",))
+    delta, _ = compute_delta(state, pack("c"), content_travels_once=True, known_cap=2, request_digest="more")
+    assert delta.evicted == ("a",)
+
+
 # -- Repeated calls -------------------------------------------------------------------------------
 
 
@@ -527,7 +540,7 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
         assert not (set(delta.evicted) | {r for r, _ in delta.superseded}) & self.withdrawn, "no leak"
         for ref in delta.evicted:
             assert ref not in here
-            cold = delta.turn - held[ref].turn >= SESSION_EVICTION_TTL_TURNS
+            cold = not self.content and delta.turn - held[ref].turn >= SESSION_EVICTION_TTL_TURNS
             assert cold or len(self.server.state.known) >= self.server.cap, "sound eviction"
         staying = here | (held.keys() - set(gone))
         for ref, head in delta.superseded:

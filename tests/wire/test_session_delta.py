@@ -270,6 +270,13 @@ class TestContent:
         saved = told(smp(api, TASK, **asked))["tokens_saved"]
         assert used * 0.9 <= saved <= used * 1.2
 
+    def test_what_was_sent_travels_once_however_long_nobody_asked_for_it(self, api, trees):
+        turn(api, "oak", delta="content")
+        for topic in (*TOPICS[1:], *TOPICS[1:]):
+            assert told(turn(api, topic, delta="content"))["evicted"] == []
+        again = turn(api, "oak", delta="content")
+        assert (refs(again), set(told(again)["carried"])) == ([], trees["oak"])
+
     def test_a_fuller_rung_travels_as_changed(self, api):
         long = "Oak is hard. " + "It grows slowly in the valley behind the mill. " * 40
         ref = remember_of(api, "oak", long)
