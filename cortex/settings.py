@@ -27,7 +27,14 @@ if PRODUCTION and (DEBUG or "*" in ALLOWED_HOSTS):
 CORTEX_HOST = env.text("CORTEX_HOST", "127.0.0.1")
 CORTEX_PORT = env.number("CORTEX_PORT", 8766, least=1, most=65_535)
 CORTEX_API_KEY = env.text("CORTEX_API_KEY")
-CORTEX_EMBEDDER = env.choice("CORTEX_EMBEDDER", "auto", ("auto", "hash", "none"))
+CORTEX_EMBEDDER = env.choice(
+    "CORTEX_EMBEDDER", "auto", ("auto", "hash", "static", "minilm", "multilingual", "endpoint", "none")
+)
+# Asked only where CORTEX_EMBEDDER is `endpoint`: texts go there.
+CORTEX_EMBED_URL = env.web_address("CORTEX_EMBED_URL", required=CORTEX_EMBEDDER == "endpoint")
+CORTEX_EMBED_KEY = env.text("CORTEX_EMBED_KEY")
+CORTEX_EMBED_MODEL = env.text("CORTEX_EMBED_MODEL")
+CORTEX_EMBED_SECONDS = env.number("CORTEX_EMBED_SECONDS", 5, least=1, most=60)
 CORTEX_AUTO_APPROVE = env.flag("CORTEX_AUTO_APPROVE", default=True)
 CORTEX_PUBLIC_URL = env.text("CORTEX_PUBLIC_URL").rstrip("/")
 CORTEX_THROTTLE = env.rate("CORTEX_THROTTLE", "600/min")

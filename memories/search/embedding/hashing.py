@@ -1,42 +1,23 @@
-"""What turns a text into a vector, and which embedder is in use.
-
-An embedder's name stands for everything that shapes its vectors: change the arithmetic, change the name.
-"""
+"""The embedder that needs no model: signed feature hashing of stems and pieces of words."""
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import repeat
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
-from django.conf import settings
 from numpy.typing import NDArray
 
 from memories.core.text import content_terms
-
-Vectors = NDArray[np.float32]
+from memories.search.embedding.base import Vectors, normalised
 
 HASH_DIMENSION: Final = 1_024
 SMALLEST_GRAM: Final = 3
 LARGEST_GRAM: Final = 5
 GRAMS_WEIGHT: Final = 0.5  # of a word's pieces together, beside 1 for the word itself
 _BATCH: Final = 256
-
-
-class Embedder(Protocol):
-    """Texts in, one unit vector each out."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def dimension(self) -> int: ...
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one row per text, of length 1; a text without content gives a row of zeros."""
-        ...
 
 
 class HashEmbedder:
@@ -49,9 +30,15 @@ class HashEmbedder:
     name: Final = "hash-1"
     dimension: Final = HASH_DIMENSION
 
+    def in_place(self, texts: Sequence[str]) -> bool:
+        return True
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         blocks = [self._embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
         return np.concatenate(blocks) if blocks else np.zeros((0, self.dimension), dtype=np.float32)
+
+    def embed_question(self, text: str) -> Vectors:
+        return self.embed([text])
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         cells: list[int] = []
@@ -69,17 +56,7 @@ class HashEmbedder:
         offsets = np.repeat(np.array(cells), [len(places) for places in words])
         size = len(texts) * self.dimension
         sums = np.bincount(offsets + np.concatenate(words), weights=np.concatenate(weights), minlength=size)
-        return _normalised(sums.reshape(len(texts), self.dimension).astype(np.float64, copy=False))
-
-
-def active_embedder() -> Embedder | None:
-    """Return the embedder that CORTEX_EMBEDDER names; None where meaning is not searched."""
-    return None if settings.CORTEX_EMBEDDER == "none" else _hash_embedder()
-
-
-@cache
-def _hash_embedder() -> HashEmbedder:
-    return HashEmbedder()
+        return normalised(sums.reshape(len(texts), self.dimension).astype(np.float64, copy=False))
 
 
 @lru_cache(maxsize=32_768)
@@ -112,8 +89,3 @@ def _feature(feature: str) -> int:
 
 def _sublinear(times: int) -> np.float32:
     return np.float32(1.0 + np.log(times))
-
-
-def _normalised(rows: NDArray[np.float64]) -> Vectors:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return (rows / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)

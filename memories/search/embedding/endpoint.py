@@ -1,0 +1,226 @@
+"""Vectors from a server of one's own choice: any `POST …/embeddings` in the form that OpenAI gave it.
+
+Texts leave the machine for that server, so it is used only where CORTEX_EMBEDDER says so. Where it does not answer,
+reads go on by words alone and what was written waits; for a while after that nobody is kept waiting for it again.
+"""
+
+import http.client
+import json
+import logging
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+import numpy as np
+
+from memories.search.embedding.base import EmbedderUnavailable, Vectors, normalised, says_something, windows
+
+WINDOW_CHARACTERS: Final = 2_000
+SHORTEST_WINDOW: Final = 250
+MOST_WINDOWS: Final = 8
+TEXTS_AT_ONCE: Final = 32
+BATCH_SECONDS: Final = 60.0  # nobody waits for these
+QUIET_SECONDS: Final = 15.0  # after a failure, how long a question is not even asked
+ANSWER_LIMIT_BYTES: Final = 64 * 1024 * 1024
+MODEL_LENGTH: Final = 80
+_REFUSED: Final = frozenset({400, 413, 422})  # the text, not the server, is to blame
+_PIECE: Final = 65_536
+
+log = logging.getLogger(__name__)
+
+
+class _RefusedText(Exception):
+    """The server does not take these inputs, most likely because one is too long for its model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where to ask, as the settings say.
+
+    Args:
+        url: with or without `/embeddings` at its end.
+        model: empty where the server has only one.
+        seconds: how long a question waits for its vector.
+    """
+
+    url: str
+    key: str = ""
+    model: str = ""
+    seconds: float = 5.0
+
+    @property
+    def address(self) -> str:
+        base = self.url.rstrip("/")
+        return base if base.endswith("/embeddings") else f"{base}/embeddings"
+
+    @property
+    def name(self) -> str:
+        """Name the model; one that has no name is known by its address."""
+        if 0 < len(self.model) <= MODEL_LENGTH:
+            return f"endpoint {self.model}"
+        return f"endpoint {blake2b(f'{self.address} {self.model}'.encode(), digest_size=8).hexdigest()}"
+
+
+class EndpointEmbedder:
+    """Asks in batches; learns the dimension from the first answer. Of a long text, the mean of its windows."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._dimension: int | None = None
+        self._quiet_until = 0.0  # by the monotonic clock
+        self._learning = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return self._endpoint.name
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            with self._learning:
+                if self._dimension is None:
+                    return int(self.embed_question("dimension").shape[1])
+        return self._dimension
+
+    def in_place(self, texts: Sequence[str]) -> bool:
+        return False
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        parts = [
+            (row, part)
+            for row, text in enumerate(texts)
+            if says_something(text)
+            for part in windows(text, WINDOW_CHARACTERS, most=MOST_WINDOWS)
+        ]
+        vectors = [
+            vector
+            for start in range(0, len(parts), TEXTS_AT_ONCE)
+            for vector in self._vectors_of([part for _, part in parts[start : start + TEXTS_AT_ONCE]])
+        ]
+        return self._means([row for row, _ in parts], vectors, count=len(texts))
+
+    def embed_question(self, text: str) -> Vectors:
+        if time.monotonic() < self._quiet_until:
+            raise EmbedderUnavailable("the embedding server did not answer a moment ago")
+        if not says_something(text):
+            return np.zeros((1, self.dimension), dtype=np.float32)
+        asked = text[:WINDOW_CHARACTERS]
+        return self._means([0], self._vectors_of([asked], seconds=self._endpoint.seconds), count=1)
+
+    def _means(self, rows: Sequence[int], vectors: Sequence[Vectors | None], *, count: int) -> Vectors:
+        """Sum what belongs to one text; a window that the server would not take adds nothing."""
+        sums = np.zeros((count, self.dimension), dtype=np.float32)
+        for row, vector in zip(rows, vectors, strict=True):
+            if vector is not None and len(vector) == sums.shape[1]:
+                sums[row] += vector
+        return normalised(sums)
+
+    def _vectors_of(self, texts: Sequence[str], *, seconds: float = BATCH_SECONDS) -> list[Vectors | None]:
+        """Ask for some texts; where they are refused, for fewer of them, and for less of a single one."""
+        try:
+            return list(self._ask(texts, seconds=seconds))
+        except _RefusedText as error:
+            if len(texts) > 1:
+                half = len(texts) // 2
+                return [
+                    vector
+                    for some in (texts[:half], texts[half:])
+                    for vector in self._vectors_of(some, seconds=seconds)
+                ]
+            if len(texts[0]) > SHORTEST_WINDOW:
+                return self._vectors_of([texts[0][: len(texts[0]) // 2]], seconds=seconds)
+            log.warning("the embedding server refuses a text", extra={"error": str(error)})
+            return [None]
+
+    def _ask(self, texts: Sequence[str], *, seconds: float) -> Iterator[Vectors]:
+        try:
+            body = self._post({"input": list(texts)}, seconds=seconds)
+            rows = _rows_of(body, count=len(texts))
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self._quiet_until = time.monotonic() + QUIET_SECONDS
+            raise EmbedderUnavailable(f"the embedding server does not answer: {_said_of(error)}") from error
+        self._quiet_until = 0.0
+        self._learn(rows.shape[1])
+        yield from normalised(rows)
+
+    def _learn(self, dimension: int) -> None:
+        if self._dimension not in {None, dimension}:
+            log.warning(
+                "the embedding server answers vectors of another length",
+                extra={"before": self._dimension, "now": dimension},
+            )
+        self._dimension = dimension
+
+    def _post(self, body: Mapping[str, Any], *, seconds: float) -> Any:
+        """Send one request and read its answer, all within so many seconds.
+
+        Raises: _RefusedText where the server finds fault with the input; OSError, HTTPException or ValueError
+            where it does not answer, or something else than JSON.
+        """
+        named = {"model": self._endpoint.model} if self._endpoint.model else {}
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._endpoint.key:
+            headers["Authorization"] = f"Bearer {self._endpoint.key}"
+        data = json.dumps({**body, **named}).encode()
+        request = urllib.request.Request(self._endpoint.address, data=data, headers=headers, method="POST")
+        deadline = time.monotonic() + seconds
+        try:
+            with self._opener.open(request, timeout=seconds) as response:
+                return json.loads(_read(response, deadline=deadline))
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code in _REFUSED:
+                raise _RefusedText(f"{error.code}") from None
+            raise
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The key goes to the server that was named, and to no other."""
+
+    def redirect_request(self, *about: Any, **more: Any) -> None:
+        return None
+
+
+def _read(response: Any, *, deadline: float) -> bytes:
+    """Read an answer that may come in a trickle, or without end."""
+    pieces, size = [], 0
+    while piece := response.read1(_PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > ANSWER_LIMIT_BYTES:
+            raise ValueError("the answer is too large")
+        if time.monotonic() > deadline:
+            raise TimeoutError("the answer took too long")
+    return b"".join(pieces)
+
+
+def _rows_of(body: Any, *, count: int) -> Vectors:
+    """Read `{"data": [{"index", "embedding"}…]}`, in the order of the inputs.
+
+    Raises: ValueError if it is anything else.
+    """
+    try:
+        data = sorted(body["data"], key=lambda item: item.get("index", 0))
+        rows = np.array([item["embedding"] for item in data], dtype=np.float32)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise ValueError("the answer holds no embeddings") from None
+    if rows.ndim != 2 or len(rows) != count or not rows.shape[1] or not np.isfinite(rows).all():
+        raise ValueError("the answer holds other embeddings than were asked for")
+    return rows
+
+
+def _said_of(error: Exception) -> str:
+    """Tell what went wrong without the address, which may carry a secret."""
+    if isinstance(error, urllib.error.HTTPError):
+        return f"HTTP {error.code}"
+    reason = getattr(error, "reason", None)
+    cause = reason if isinstance(reason, Exception) else error
+    return str(cause) if isinstance(cause, ValueError) else type(cause).__name__
