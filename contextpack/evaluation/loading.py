@@ -74,7 +74,7 @@ def load(paths: Sequence[Path], *, shape: Shape | None = None, off_topic: Sequen
     beside: dict[str, tuple[str, ...]] = {}
     for path in _files(paths):
         content = _json_of(path)
-        if shape is None and _is_off_topic(content):
+        if shape is None and _shape_of(content) is None and _is_off_topic(content):
             beside |= _off_topic(path, content)
             continue
         for history in _histories(path, content, shape):
