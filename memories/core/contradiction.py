@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import product
-from typing import Final, Literal
+from typing import Final
 
+from memories.core.dating import ORDINAL_DAY, dates_in, without_dates
 from memories.core.entities import entity_key, spot_entities
+from memories.core.exclusion import Reason, excludes, have_other_figures
+from memories.core.polarity import ANYWHERE, NEGATIONS
+from memories.core.slots import Row, read_row, says_the_same
 from memories.core.text import DEFAULT_LANGUAGE, content_terms, normalise, sentences, terms, word_set
-
-Reason = Literal["number", "negation", "value"]
 
 FRAME_OVERLAP: Final = 0.6  # Jaccard of what stands around a differing value
 DENIAL_OVERLAP: Final = 0.8  # the same where the difference is a mere "not"
@@ -34,51 +36,11 @@ _NUMBER_WORDS: Final = {
         ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], start=2
     )
 } | {"twenty": "20", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "ninety": "90"}
-_MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        [
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sept sep",
-            "october oct",
-            "november nov",
-            "december dec",
-        ],
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH: Final = "|".join(_MONTHS)
-_DATE: Final = re.compile(
-    r"(?P<iso>\b(?P<iso_year>\d{4})[-/.](?P<iso_month>\d{1,2})[-/.](?P<iso_day>\d{1,2})(?!\d))"
-    rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b\.?(?:,? (?P<year>\d{{4}})\b)?"
-    rf"|\b(?P<month2>{_MONTH})\.? (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}})\b)?"
-    rf"|\b(?P<month3>{_MONTH}) (?P<year3>\d{{4}})\b"
-    r"|\b(?P<numeric>\d{1,2}[/.]\d{1,2}[/.]\d{2,4})\b(?!\.\d)"
-    r"|\b(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
-    r"|\b(?P<relative>today|tomorrow|yesterday)\b"
-    r"|\b(?:in|since|until|by|before|after|during|from) (?P<bare_year>(?:19|20)\d\d)\b"
-)
-_DATE_HINT: Final = re.compile(r"\d|day|tomorrow")  # cheap, and in every date
 _NUMBER: Final = re.compile(
     r"(?P<figure>\d+(?:[.,:]\d+)*)|(?P<han>[一二三四五六七八九十百千万両两〇零]+)"
     rf"|\b(?P<word>{'|'.join(_NUMBER_WORDS)})\b"
 )
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_NEGATIONS: Final = word_set(
-    """not no never none nobody nothing nowhere neither nor cannot without hardly cant dont doesnt didnt isnt arent
-    wasnt werent wont wouldnt shouldnt couldnt mustnt hasnt havent hadnt aint neednt
-    nicht kein keine keinen keinem keiner nie niemals ohne ne pas jamais aucun aucune sans nunca jamas sin nao nem
-    sem non mai senza niet geen nooit inte aldrig ikke aldri не нет никогда без ні nie nigdy bez yok degil
-    لا ليس لم لن بدون नही नहीं न मत"""
-)
 _UNSPACED_NEGATIONS: Final = re.compile("[不没沒未無无非別别勿莫]|ない|なく|ません|않|없|아니|못|ไม่|อย่า")
 _NO_NEGATION: Final = re.compile(
     r"\b(?:not (?:only|just)|no (?:doubt|problem|matter|later than|one)|why not|if not|or not)\b"
@@ -87,28 +49,6 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _FOREIGN_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _BY: Final = re.compile(r"\bby\b")
 
-_OPPOSITES: Final = tuple(
-    (word_set(left), word_set(right))
-    for left, right in [
-        ("enabled enable enables", "disabled disable disables off"),
-        ("on", "off"),
-        ("allowed allow allows permitted", "forbidden forbid forbids denied deny denies blocked block blocks prohibited"),
-        ("true", "false"),
-        ("public", "private"),
-        ("likes like loves love", "dislikes dislike hates hate"),
-        ("required mandatory", "optional"),
-        ("synchronous", "asynchronous"),
-        ("automatic automatically", "manual manually"),
-        ("active", "inactive"),
-        ("valid", "invalid"),
-        ("internal", "external"),
-        ("possible", "impossible"),
-        ("safe", "unsafe"),
-        ("supported", "unsupported"),
-        ("vegetarian vegan", "carnivore"),
-        ("always", "never"),
-    ]
-)  # fmt: skip
 # These keep texts apart too, but two of them may well hold together: a shop opens, and it closes.
 _FURTHER_POLES: Final = word_set(
     """open opens opened opening close closes closed closing before after above below more less fewer minimum maximum
@@ -117,7 +57,7 @@ _FURTHER_POLES: Final = word_set(
     decline declined pass passed fail failed succeeded buy bought sell sold first last left right early late higher
     lower faster slower with without unless except"""
 )
-_POLES: Final = _FURTHER_POLES.union(*(left | right for left, right in _OPPOSITES)) - {"never", "on"}
+_POLES: Final = _FURTHER_POLES.union(*(left | right for left, right in ANYWHERE)) - {"never", "on"}
 _SWITCHED_ON: Final = re.compile(r"\bon\s?(?:[.,;!)]|$)")  # elsewhere it is a preposition
 
 
@@ -162,7 +102,7 @@ def _read_marks(text: str) -> Marks:
     words = _words_of(plain)
     return Marks(
         numbers=_numbers_in(plain),
-        dates=_dates_in(plain),
+        dates=dates_in(plain),
         names=names(text),
         negations=_count_negations(plain, words),
         poles=_POLES.intersection(words) | ({"on"} if _SWITCHED_ON.search(plain) else frozenset()),
@@ -179,7 +119,7 @@ def numbers(text: str) -> tuple[str, ...]:
 
 def dates(text: str) -> tuple[str, ...]:
     """Return the dates, weekdays and years that a text names, in order, each once."""
-    return _dates_in(_plain(text))
+    return dates_in(_plain(text))
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -197,17 +137,7 @@ def _plain(text: str) -> str:
 
 
 def _numbers_in(plain: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_each_number(_without_dates(plain))))
-
-
-def _dates_in(plain: str) -> tuple[str, ...]:
-    if not _DATE_HINT.search(plain):
-        return ()
-    return tuple(dict.fromkeys(_date_key(match) for match in _DATE.finditer(plain)))
-
-
-def _without_dates(plain: str) -> str:
-    return _DATE.sub(" ", plain) if _DATE_HINT.search(plain) else plain
+    return tuple(dict.fromkeys(_each_number(without_dates(plain))))
 
 
 def _each_number(text: str) -> Iterator[str]:
@@ -219,28 +149,16 @@ def _each_number(text: str) -> Iterator[str]:
             yield found.replace(",", "") if _GROUPED.fullmatch(found) else found
 
 
-def _date_key(match: re.Match[str]) -> str:
-    part = match.groupdict()
-    if part["iso"]:
-        return f"{part['iso_year']}-{int(part['iso_month']):02}-{int(part['iso_day']):02}"
-    month = part["month"] or part["month2"] or part["month3"]
-    if month:
-        year = part["year"] or part["year2"] or part["year3"] or "----"
-        day = part["day"] or part["day2"]
-        return f"{year}-{_MONTHS[month]:02}-{int(day):02}" if day else f"{year}-{_MONTHS[month]:02}"
-    return part["numeric"] or part["weekday"] or part["relative"] or part["bare_year"]
-
-
 def _words_of(plain: str) -> list[str]:
     return _WORD.findall(plain.replace("'", "").replace("’", ""))
 
 
 def _count_negations(plain: str, words: list[str]) -> int:
     idle = sum(
-        len(_NEGATIONS.intersection(_words_of(match.group()))) for match in _NO_NEGATION.finditer(plain)
+        len(NEGATIONS.intersection(_words_of(match.group()))) for match in _NO_NEGATION.finditer(plain)
     )
     unspaced = 0 if plain.isascii() else len(_UNSPACED_NEGATIONS.findall(plain))
-    return sum(word in _NEGATIONS for word in words) - idle + unspaced
+    return sum(word in NEGATIONS for word in words) - idle + unspaced
 
 
 # -- Contradictions ------------------------------------------------------------------------------
@@ -248,25 +166,17 @@ def _count_negations(plain: str, words: list[str]) -> int:
 _LINK: Final = re.compile(
     r"\s*(?:[=:]|"
     r"\b(?:(?:is|are) (?:located|based|hosted|called|named|owned|led|married|set) ?(?:in|at|on|by|to)?"
-    r"|is|are|equals?|costs?|takes?|has|have|lasts?|uses|needs?|requires?|allows?|supports?|weighs|measures"
+    r"|is|are|equals?|costs?|takes?|has|have|lasts?|uses|needs?|requires?|allows?|weighs|measures"
     r"|lives in|works (?:at|for)|reports to|(?:must|should|has to|have to) be|defaults? to"
     r"|(?:listens?|runs?) on|(?:starts?|ends?|opens?|closes?|stays?|expires?) (?:at|in|on|after))\b)\s*"
-)
-# What one has one of at a time, whatever the subject.
-_FUNCTIONAL_LINK: Final = re.compile(
-    r"lives in|works (?:at|for)|reports to|defaults? to|(?:is|are) [a-z]+ ?[a-z]*"
-)
-_DEFINITE: Final = re.compile(r"^(?:the|our|my|his|her|their|its|your|[\w-]+['’]s)\b")
-_SINGLE_VALUED: Final = word_set(
-    """address birthday branch budget capital captain city color colour country currency database deadline default
-    editor email framework headquarters host language launch lead leader limit location manager name nickname
-    office owner password phone pin port price region release role size status theme timeout timezone title url
-    username version"""
 )
 _OPEN_ENDED: Final = re.compile(
     r"\b(?:at least|at most|up to|more than|less than|fewer than|over|under|between|about|around|or more|or less|from)\b"
 )
-_UNCERTAIN: Final = re.compile(r"\?\s*$|\b(?:if|unless|might|maybe|perhaps|could|would|was|were|used to)\b")
+_UNCERTAIN: Final = re.compile(
+    r"\?\s*$|\b(?:if|unless|might|maybe|perhaps|could|would|(?:was|were)(?! born)|used to)\b"
+)
+_WITHOUT: Final = re.compile(r"\b(?:without|ohne|sans|sin|senza|sem)\b")
 _NUMBERED_THING: Final = re.compile(
     r"(?:#|\b(?:ticket|issue|pr|bug|task|step|chapter|page|section|seat|order|invoice|id|sprint|phase|part))\s*\d"
 )
@@ -286,6 +196,7 @@ class _Statement:
     subject_numbers: tuple[str, ...]
     numbers: tuple[str, ...]  # of the predicate
     marks: Marks
+    row: Row
 
 
 def contradicts(
@@ -309,15 +220,19 @@ def contradicts(
 
 
 def _clash(a: _Statement, b: _Statement) -> Reason | None:
-    if a.plain == b.plain or not _same_order(a, b):
+    if a.plain == b.plain or says_the_same(a.row, b.row):
+        return None
+    reason = excludes(a.row, b.row)
+    if reason is not None:
+        is_idle = a.row.negations != b.row.negations and a.marks.negations == b.marks.negations
+        return None if is_idle else reason
+    if not _same_order(a, b):
         return None
     if _denies(a, b):
         return "negation"
     if not _same_frame(a, b):
         return None
-    if _other_number(a, b):
-        return "number"
-    return "value" if _other_date(a, b) or _other_value(a, b) else None
+    return "number" if _other_number(a, b) else None
 
 
 ReadTexts = dict[str, tuple[_Statement, ...]]
@@ -330,7 +245,7 @@ def _known_statements(text: str, language: str, read: ReadTexts) -> tuple[_State
 
 
 def _statements(text: str, language: str) -> tuple[_Statement, ...]:
-    found = sentences(text)[:SENTENCES_COMPARED]
+    found = sentences(ORDINAL_DAY.sub(r"\g<day> ", text))[:SENTENCES_COMPARED]
     plains = [
         (sentence, _plain(sentence)) for sentence in found if len(sentence) <= LONGEST_SENTENCE_COMPARED
     ]
@@ -354,13 +269,14 @@ def _read(sentence: str, plain: str, language: str) -> _Statement:
         subject_numbers=numbers(subject),
         numbers=numbers(predicate),
         marks=distinguishing_marks(sentence),
+        row=read_row(sentence, plain, language),
     )
 
 
 def _frame_terms(text: str, language: str) -> list[str]:
     """Return the content terms of a text without its dates, numbers and negations."""
-    undated = _without_dates(text)
-    without = _NEGATIONS | _NUMBER_WORDS.keys()
+    undated = without_dates(text)
+    without = NEGATIONS | _NUMBER_WORDS.keys()
     kept = " ".join(
         word for word in undated.split() if word.strip(".,;!") not in without and "n't" not in word
     )
@@ -389,6 +305,8 @@ def _same_order(a: _Statement, b: _Statement) -> bool:
 def _denies(a: _Statement, b: _Statement) -> bool:
     if (a.numbers, a.subject_numbers, a.marks.dates) != (b.numbers, b.subject_numbers, b.marks.dates):
         return False
+    if any(_WITHOUT.search(s.plain) for s in (a, b)):  # it denies a part, not the whole
+        return False
     opposed = _opposed_words(a, b)
     negated_once = {a.marks.negations, b.marks.negations} == {0, 1}
     if negated_once == bool(opposed):  # neither denies, or "not allowed" against "forbidden"
@@ -401,7 +319,7 @@ def _denies(a: _Statement, b: _Statement) -> bool:
 
 def _opposed_words(a: _Statement, b: _Statement) -> frozenset[str]:
     """Return the terms by which one says the opposite of the other."""
-    for left, right in _OPPOSITES:
+    for left, right in ANYWHERE:
         for here, there in ((left, right), (right, left)):
             ours, theirs = a.marks.poles & here, b.marks.poles & there
             if ours and theirs and not a.marks.poles & there and not b.marks.poles & here:
@@ -425,30 +343,9 @@ def _other_number(a: _Statement, b: _Statement) -> bool:
         or len(a.numbers) != len(b.numbers)
         or a.numbers == b.numbers
         or a.marks.dates != b.marks.dates
+        or not have_other_figures(a.row, b.row)
     ):
         return False
     if any(_OPEN_ENDED.search(s.predicate) or _NUMBERED_THING.search(s.predicate) for s in (a, b)):
         return False
     return _jaccard(a.predicate_terms, b.predicate_terms) >= FRAME_OVERLAP
-
-
-def _other_date(a: _Statement, b: _Statement) -> bool:
-    if not a.marks.dates or not b.marks.dates or a.marks.dates == b.marks.dates or a.numbers != b.numbers:
-        return False
-    definite = all(_DEFINITE.match(s.plain) or not s.subject.isdisjoint(_SINGLE_VALUED_TERMS) for s in (a, b))
-    return definite and a.marks.negations == b.marks.negations and a.predicate_terms == b.predicate_terms
-
-
-def _other_value(a: _Statement, b: _Statement) -> bool:
-    """Tell whether an attribute that has one value at a time has another one."""
-    if a.marks.negations or b.marks.negations or a.marks.dates != b.marks.dates or a.numbers != b.numbers:
-        return False
-    if not a.predicate_terms or not b.predicate_terms or max(len(s.predicate.split()) for s in (a, b)) > 5:
-        return False
-    attribute = not a.subject.isdisjoint(_SINGLE_VALUED_TERMS)
-    named = attribute and (_DEFINITE.match(a.plain) is not None or a.link in {"=", ":"})
-    functional = _FUNCTIONAL_LINK.fullmatch(a.link) is not None
-    return (named or functional) and a.predicate_terms.isdisjoint(b.predicate_terms)
-
-
-_SINGLE_VALUED_TERMS: Final = frozenset(content_terms(" ".join(_SINGLE_VALUED)))

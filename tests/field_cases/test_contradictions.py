@@ -99,6 +99,49 @@ class TestUnrelated:
         assert ok(api.get("conflicts"))["results"] == []
 
 
+class TestClashes:
+    """A newer value beside the old one is shown as a conflict, until somebody says which one stands."""
+
+    @pytest.mark.parametrize(
+        ("first", "second", "reason"),
+        [
+            ("The launch is on 3 March", "The launch is on 4 March", "value"),
+            ("The trail is 5 km long", "The trail is 5 miles long", "number"),
+            ("The cache TTL is 10 ms", "The cache TTL is 10 s", "number"),
+            ("Migrations run before the deploy", "Migrations run after the deploy", "negation"),
+            ("Ana works at Acme", "Ana now works at Globex", "value"),
+            ("The scheduler starts the indexer", "The scheduler stops the indexer", "negation"),
+            ("Ana does not eat meat", "Ana eats meat", "negation"),
+        ],
+    )
+    def test_both_sides_are_listed_and_served_side_by_side(self, api, first, second, reason):
+        old, new = api.remember(first)["ref"], api.remember(second)["ref"]
+        (conflict,) = ok(api.get("conflicts"))["results"]
+        assert {side["ref"] for side in conflict["memories"]} == {old, new}
+        assert conflict["reason"] == reason
+        rows = {row["ref"]: row["conflicted"] for row in items(pack(api, second, model="claude"))}
+        assert rows == {old: True, new: True}
+
+    def test_a_stated_supersession_is_no_conflict(self, api):
+        old = api.remember("The launch is on 3 March")["ref"]
+        supersede(api, old, "The launch is on 4 March")
+        assert ok(api.get("conflicts"))["results"] == []
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ("The timeout is 60 seconds", "The timeout is one minute"),
+            ("The launch is on 3 March", "The launch is on March 3rd"),
+            ("Ana lives in Lisbon", "Ana lives in Portugal"),
+            ("Uploads are forbidden", "Uploads are not allowed"),
+        ],
+    )
+    def test_other_words_for_the_same_are_no_conflict(self, api, first, second):
+        api.remember(first)
+        api.remember(second)
+        assert ok(api.get("conflicts"))["results"] == []
+
+
 class TestTheUsersWord:
     """B11: an agent, however sure of itself, does not overrule the user."""
 
