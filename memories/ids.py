@@ -1,19 +1,41 @@
 """Random identifiers: opaque refs for the wire, 63-bit keys for rows. No sequences, so that vaults can be spread."""
 
+import random
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter is mistaken for a digit
 REF_LENGTH = 12
 VAULT_ID_LENGTH = 10
 
+_UNGUESSABLE: Final = secrets.SystemRandom()
+
+_dice: Final[ContextVar[random.Random]] = ContextVar("dice", default=_UNGUESSABLE)
+
+
+@contextmanager
+def repeatable_ids(seed: str) -> Iterator[None]:
+    """Make the same ids in the same order within the block, for a run that must come out the same: ids break ties.
+
+    Only for databases that are thrown away; elsewhere ids must not repeat.
+    """
+    before = _dice.set(random.Random(seed))
+    try:
+        yield
+    finally:
+        _dice.reset(before)
+
 
 def random_key() -> int:
     """Return a positive random 63-bit integer, a row's primary key."""
-    return secrets.randbits(62) + 1
+    return _dice.get().getrandbits(62) + 1
 
 
 def random_word(length: int) -> str:
-    return "".join(_ALPHABET[byte % 32] for byte in secrets.token_bytes(length))
+    return "".join(_ALPHABET[byte % 32] for byte in _dice.get().randbytes(length))
 
 
 def new_ref(prefix: str) -> str:

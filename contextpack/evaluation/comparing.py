@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from contextpack.evaluation.report import Report
-from contextpack.evaluation.scoring import Answered, by_category
+from contextpack.evaluation.scoring import Answered, Stray, by_category
 
 RESAMPLES: Final = 2_000
 SEED: Final = 20_260_504
@@ -51,6 +51,7 @@ class Comparison:
 
     budgets: tuple[int, ...]
     pairs: tuple[tuple[Answered, Answered], ...]  # earlier, later
+    strays: tuple[tuple[Stray, Stray], ...]  # earlier, later
     unpaired: int  # questions that only one of the two was asked
 
     def differences(self, budget: int) -> dict[str, Difference]:
@@ -79,9 +80,11 @@ def compare(earlier: Report, later: Report) -> Comparison:
     """Pair the questions of two runs; a question whose text changed is another one."""
     before = {each.key: each for each in earlier.answered}
     pairs = tuple((before[each.key], each) for each in later.answered if each.key in before)
+    astray = {each.key: each for each in earlier.strays}
     return Comparison(
         budgets=tuple(budget for budget in later.budgets if budget in earlier.budgets),
         pairs=pairs,
+        strays=tuple((astray[each.key], each) for each in later.strays if each.key in astray),
         unpaired=len(earlier.answered) + len(later.answered) - 2 * len(pairs),
     )
 

@@ -34,6 +34,7 @@ class Setup:
     weights: str | None  # digest of the ranking's weights; None where they stand in no module of their own
     asked_at: str | None  # the moment, where one was given; None: the clock
     limit: int | None
+    seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

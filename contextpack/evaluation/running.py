@@ -34,6 +34,7 @@ from contextpack.serializers import ContextRequestSerializer, context_request
 from cortex.errors import CortexError
 from memories.access import Caller, operator_of
 from memories.core.kinds import Flag, Kind
+from memories.ids import repeatable_ids
 from memories.models import Vault
 from memories.search import vectors
 from memories.search.embedding import active_embedder
@@ -66,6 +67,7 @@ class Options:
 
     `embedder` and `language` None: what the settings and the histories say. `asked_at` None: the clock, as a client
     has it; a moment makes two runs alike that are days apart. `off_topic`: questions beside each history, by its name.
+    `seed`: of the ids, which decide between memories that match alike; another seed shows how much hangs on that.
     """
 
     budgets: tuple[int, ...] = BUDGETS
@@ -76,6 +78,7 @@ class Options:
     asked_at: datetime | None = None
     off_topic: Mapping[str, Sequence[str]] = field(default_factory=dict)
     strangers: int = STRANGERS
+    seed: int = 0
 
 
 def evaluate(histories: Sequence[History], options: Options, *, progress: Progress | None = None) -> Report:
@@ -92,7 +95,7 @@ def evaluate(histories: Sequence[History], options: Options, *, progress: Progre
     with _embedder(options.embedder), throwaway_databases() as empty:
         setup = _setup(options)
         for number, history in enumerate(chosen, start=1):
-            with database_like(empty):
+            with database_like(empty), repeatable_ids(f"{options.seed} {history.name}"):
                 run = _Run.begin(history, options)
                 written.append(run.written)
                 answered += run.answer(_counted(history, f"{number}/{len(chosen)}", progress))
@@ -120,6 +123,7 @@ def _setup(options: Options) -> Setup:
         weights=weights_digest(),
         asked_at=options.asked_at.isoformat() if options.asked_at else None,
         limit=options.limit,
+        seed=options.seed,
     )
 
 

@@ -66,6 +66,11 @@ class Stray:
     weak: bool
     relevance: float
 
+    @property
+    def key(self) -> tuple[str, Source, str]:
+        """What makes it the same question in another run."""
+        return self.history, self.source, self.question
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:

@@ -129,17 +129,22 @@ def comparison_text(comparison: Comparison, earlier: Report, later: Report) -> s
     for budget in comparison.budgets:
         lines += ["", _line(f"recall @{budget}", "n", ("change", "95 % interval", "better", "worse"))]
         lines += [_change(name, each) for name, each in comparison.differences(budget).items()]
-    return "\n".join([*lines, *_moves(comparison), "", *_weak_before_and_after(earlier, later)])
+    return "\n".join([*lines, *_moves(comparison), "", *_weak_before_and_after(comparison)])
 
 
 def _pairing(comparison: Comparison, earlier: Report, later: Report) -> str:
     changed = [
-        f"{name} {getattr(earlier.setup, name) or 'none'} → {getattr(later.setup, name) or 'none'}"
-        for name in ("model", "embedder", "weights", "asked_at")
+        f"{name} {_said(earlier, name)} → {_said(later, name)}"
+        for name in ("model", "embedder", "weights", "asked_at", "seed")
         if getattr(earlier.setup, name) != getattr(later.setup, name)
     ]
     alone = [f"{comparison.unpaired:,} in one run only"] if comparison.unpaired else []
     return "; ".join([f"{len(comparison.pairs):,} questions asked in both", *alone, *changed])
+
+
+def _said(report: Report, name: str) -> str:
+    value = getattr(report.setup, name)
+    return "none" if value is None else str(value)
 
 
 def _change(name: str, found: Difference) -> str:
@@ -171,8 +176,11 @@ def _move(moved: Moved) -> str:
     return f"  {moved.before:4.0%} → {moved.after:4.0%}  {asked.history} {asked.question_id}: {text}"
 
 
-def _weak_before_and_after(earlier: Report, later: Report) -> list[str]:
-    before, after = abstention(earlier.answered, earlier.strays), abstention(later.answered, later.strays)
+def _weak_before_and_after(comparison: Comparison) -> list[str]:
+    before, after = (
+        abstention([pair[side] for pair in comparison.pairs], [pair[side] for pair in comparison.strays])
+        for side in (0, 1)
+    )
     rows = {
         "on topic marked weak, %": (before.on_topic_weak, after.on_topic_weak),
         "off topic marked weak, %": (before.off_topic_weak, after.off_topic_weak),

@@ -1,6 +1,7 @@
 """The evaluation: what it reads, what it counts, what it says, and that it leaves the operator's database alone."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
@@ -252,7 +253,14 @@ def _report(*answered, strays=(), **setup):
     return Report(
         setup=Setup(
             **(
-                {"model": "claude", "embedder": "hash-1", "weights": "abc", "asked_at": None, "limit": None}
+                {
+                    "model": "claude",
+                    "embedder": "hash-1",
+                    "weights": "abc",
+                    "asked_at": None,
+                    "limit": None,
+                    "seed": 0,
+                }
                 | setup
             )
         ),
@@ -416,6 +424,21 @@ def test_a_run_counts_what_the_packs_carry_and_leaves_the_database_alone(tmp_pat
     assert lines[0] == "1/2 other: 1 turns, 0 of 1 questions"
     assert Vault.objects.count() == Memory.objects.count() == Receipt.objects.count() == 0
     assert connection.settings_dict["NAME"] == before
+
+
+@pytest.mark.engine_free
+@pytest.mark.django_db
+def test_the_same_run_comes_out_the_same(tmp_path):
+    histories, options = _histories(tmp_path), Options(budgets=(300,))
+    once, again = (evaluate(histories, options) for _ in range(2))
+    assert [_without_times(each) for each in once.answered] == [
+        _without_times(each) for each in again.answered
+    ]
+    assert once.strays == again.strays
+
+
+def _without_times(answered):
+    return replace(answered, served=tuple(replace(served, milliseconds=0.0) for served in answered.served))
 
 
 @pytest.mark.engine_free

@@ -50,6 +50,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--limit", type=_positive, help="questions of each history; the same ones every time"
         )
+        parser.add_argument("--seed", type=int, default=0, help="of the ids, which break ties (default: 0)")
         parser.add_argument(
             "--off-topic",
             type=Path,
@@ -73,6 +74,7 @@ class Command(BaseCommand):
             embedder=options["embedder"],
             language=options["language"],
             asked_at=options["asked_at"],
+            seed=options["seed"],
             off_topic=material.off_topic,
         )
         try:
