@@ -13,6 +13,7 @@ from memories.idempotency import Answer
 from memories.reading import proposed_by
 from memories.serializers import memory_input, stated_values
 from memories.showing import shown
+from memories.twins import also_similar
 from memories.wire import capture_as_wire
 from memories.writing import CaptureInput, Outcome, capture, forget, propose, remember, supersede
 
@@ -58,6 +59,7 @@ def give_successor(caller: Caller, ref: str, values: Values, *, now: datetime) -
     body = {
         **shown(caller, [done.memory])[0],
         "proposes_superseding": proposed_by(caller, done.memory),
+        "also_similar": also_similar(caller, done.replaced, done.memory, now=now),
     }
     return Answer(status=201 if done.created else 200, body=body)
 

@@ -243,6 +243,11 @@ class SuccessorAnswer(MemoryAnswer):
     proposes_superseding = serializers.ListField(
         child=serializers.CharField(), help_text="what it will replace once it is approved"
     )
+    also_similar = serializers.ListField(
+        child=serializers.CharField(),
+        max_length=10,
+        help_text="current memories that say nearly what the superseded one said; the same successor could replace them",
+    )
 
 
 class MemoryPage(serializers.Serializer[Any]):

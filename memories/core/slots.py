@@ -120,7 +120,7 @@ _ARTICLES: Final[Mapping[str, Mapping[str, str]]] = {
     )
     | dict.fromkeys(["un", "una", "unos", "unas"], _A),
 }
-_FILLERS: Final[Mapping[str, frozenset[str]]] = {
+FILLERS: Final[Mapping[str, frozenset[str]]] = {
     "english": word_set(
         "now currently actually really just still already presently nowadays today's please do does did longer anymore yet"
     ),
@@ -186,8 +186,21 @@ def read_row(sentence: str, plain: str, language: str = DEFAULT_LANGUAGE) -> Row
     """
     read = _Reader(language=language, shown=_shown_names(sentence))
     tokens = tuple(read.tokens(plain))
-    is_definite = _DEFINITE.match(_LEAD_IN.sub("", plain)) is not None
+    is_definite = _DEFINITE.match(without_lead_in(plain)) is not None
     return Row(tokens=tokens, negations=min(read.negations, 2), is_definite=is_definite)
+
+
+def without_lead_in(plain: str) -> str:
+    """Return a normalised text without "note that", "we agreed that" and their like at its beginning."""
+    return _LEAD_IN.sub("", plain)
+
+
+def figures_of(text: str, language: str = DEFAULT_LANGUAGE) -> frozenset[tuple[Form, str]]:
+    """Return the figures with their units, the times and the days that a text names."""
+    reader = _Reader(language=language, shown=frozenset())
+    return frozenset(
+        (token.form, token.key) for token in reader.tokens(normalise(text)) if token.form is not Form.WORD
+    )
 
 
 def _shown_names(sentence: str) -> frozenset[str]:
@@ -202,7 +215,7 @@ class _Reader:
     def __init__(self, *, language: str, shown: frozenset[str]) -> None:
         spoken = language if language in _ARTICLES else DEFAULT_LANGUAGE
         self._articles = _ARTICLES[spoken]
-        self._fillers = _FILLERS[spoken]
+        self._fillers = FILLERS[spoken]
         self._numbers = _NUMBER_WORDS[spoken]
         self._language = language
         self._shown = shown
@@ -219,9 +232,7 @@ class _Reader:
         self._settle_negations(plain)
 
     def _in_digits(self, plain: str) -> str:
-        whole = _GOT.sub(
-            " have", _ANY_MORE.sub("anymore", _ELIDED.sub(r"\g<head> ", _LEAD_IN.sub("", plain)))
-        )
+        whole = _GOT.sub(" have", _ANY_MORE.sub("anymore", _ELIDED.sub(r"\g<head> ", without_lead_in(plain))))
         words = whole.split(" ")
         return " ".join(
             word if word == "one" and index and words[index - 1] in _NO_ONE else self._numbers.get(word, word)

@@ -76,6 +76,7 @@ class Succession:
     """The successor of a memory; `carried_out` is false while the replacement waits for a review."""
 
     memory: Memory
+    replaced: Memory
     created: bool
     carried_out: bool
 

@@ -177,7 +177,7 @@ def _succeed(caller: Caller, old: Memory, outcome: Outcome, *, reason: str, now:
     if overrules and Flag.CONTRADICTS_USER not in new.flags:
         new.flags = [*new.flags, str(Flag.CONTRADICTS_USER)]
         Memory.objects.in_vault(new.vault_id).filter(pk=new.pk).update(flags=new.flags)
-    return Succession(memory=new, created=outcome.created, carried_out=ready)
+    return Succession(memory=new, replaced=old, created=outcome.created, carried_out=ready)
 
 
 def _withhold(new: Memory) -> None:

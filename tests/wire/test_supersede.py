@@ -9,6 +9,7 @@ import time_machine
 from memories.models import Conflict, Memory, ProposedSupersession, Scope, Supersession
 from tests.clients import api_of
 from tests.factories import make_memory, make_vault
+from tests.wire.asking import use
 
 pytestmark = pytest.mark.django_db
 
@@ -357,3 +358,68 @@ def test_superseding_needs_the_scope_to_write():
     vault = make_vault()
     ref = api_of(vault).remember("It is so")["ref"]
     assert supersede(api_of(vault, scopes=[Scope.READ]), ref, content="B").status_code == 403
+
+
+# -- Twins of what was superseded ----------------------------------------------------------------
+
+
+@pytest.fixture
+def api():
+    return api_of()
+
+
+def test_near_identical_twins_are_offered_for_the_same_supersession(api):
+    old = api.remember("The status page is hosted by Harbor Host")["ref"]
+    twins = [
+        api.remember("Currently the status page is hosted by Harbor Host.", project="atlas")["ref"],
+        api.remember("Please note: the status page is still hosted by Harbor Host")["ref"],
+    ]
+    for other in (
+        "The status page is not hosted by Harbor Host",
+        "The status page is hosted by Quay Host",
+        "The release page is hosted by Harbor Host",
+        "The status page is hosted by Harbor Host for 30 days",
+    ):
+        api.remember(other)
+    told = supersede(api, old, content="The status page is hosted by Quayside").json()
+    assert set(told["also_similar"]) == set(twins)
+    for twin in told["also_similar"]:
+        answer = supersede(api, twin, replacement=told["ref"])
+        assert answer.status_code == 200
+        assert old not in answer.json()["also_similar"]
+
+
+def test_another_unit_or_order_is_no_twin(api):
+    old = api.remember("Bob reports to Ana within 10 ms")["ref"]
+    for other in ("Ana reports to Bob within 10 ms", "Bob reports to Ana within 10 s"):
+        api.remember(other)
+    assert supersede(api, old, content="Bob reports to Carla").json()["also_similar"] == []
+
+
+def test_twins_are_offered_ten_at_most_and_none_that_the_successor_does_not_reach(api):
+    old = api.remember("The quota is 60 per minute", project="p0")["ref"]
+    for number in range(1, 13):
+        api.remember("Currently the quota is 60 per minute", project=f"p{number}")
+    mine = api.remember("The quota is now 60 per minute", project="p0")["ref"]
+    first = supersede(api, old, content="The quota is 90 per minute").json()
+    assert first["also_similar"] == [mine]
+    second = supersede(api, mine, content="The quota is 90 per minute", project="").json()
+    assert len(second["also_similar"]) == 10
+
+
+def test_a_twin_out_of_sight_is_not_named():
+    vault = make_vault()
+    whole, narrow = api_of(vault), api_of(vault, projects=["ana"])
+    whole.remember("Currently the locker code is 4711", project="bo")
+    for gone in ("archive", "redact"):
+        ref = whole.remember(f"The locker code is 4711{'.' * (gone == 'redact')} now", project="ana")["ref"]
+        whole.post(f"memories/{ref}/{gone}", {})
+    old = whole.remember("The locker code is 4711")["ref"]
+    assert supersede(narrow, old, content="The locker code is 4712").json()["also_similar"] == []
+
+
+def test_the_tool_names_the_twins_as_well(api):
+    old = api.remember("The locker code is 4711")["ref"]
+    twin = api.remember("Currently the locker code is 4711")["ref"]
+    told = use(api, "supersede_memory", ref=old, content="The locker code is 4712")
+    assert told["also_similar"] == [twin]
