@@ -1,8 +1,10 @@
 """An ASGI entry point for hosts that speak nothing else; the server itself is synchronous."""
 
 import os
+from importlib import import_module
 
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
 application = get_asgi_application()
+import_module("memories.search.worker").worker.start()

@@ -1,6 +1,7 @@
 """The WSGI entry point that gunicorn loads."""
 
 import os
+from importlib import import_module
 
 from django.core.wsgi import get_wsgi_application
 
@@ -8,3 +9,5 @@ from cortex.api.bodies import accept_chunks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
 application = accept_chunks(get_wsgi_application())
+# Models are made ready only now: none can be imported before Django is.
+import_module("memories.search.worker").worker.start()

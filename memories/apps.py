@@ -9,3 +9,4 @@ class MemoriesConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("memories.lookups")
+        import_module("memories.checks")

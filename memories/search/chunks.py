@@ -5,7 +5,7 @@ lock. A vector on its way from loose to a chunk may be seen twice, but never not
 runs inside a transaction of the caller's.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any, Final, Protocol
 
@@ -71,9 +71,30 @@ def read(vault_id: str, model: Model, *, foreign: list[Ids]) -> Iterator[Block]:
 def stored_ids(vault_id: str, model: Model) -> tuple[Ids, Ids]:
     """Return the ids that have a vector of a model, loose and in chunks; two statements."""
     about = [model.name, model.dimension, vault_id]
-    loose = [row[0] for row in rows_of(_LOOSE_IDS, about)]
-    folded = [unpacked_ids(row[0]) for row in rows_of(_CHUNK_IDS, about)]
-    return np.array(loose, dtype=np.int64), np.concatenate([np.zeros(0, dtype=np.int64), *folded])
+    return _ids_of(rows_of(_LOOSE_IDS, about), rows_of(_CHUNK_IDS, about))
+
+
+def ids_by_name(vault_id: str, name: str) -> tuple[Ids, Ids]:
+    """Return the ids that have a vector of a model of this name, whatever its dimension; two statements."""
+    loose = LooseVector.objects.filter(vault_id=vault_id, model=name).values_list("memory_id")
+    folded = VectorChunk.objects.filter(vault_id=vault_id, model=name).values_list("ids")
+    return _ids_of(loose, folded)
+
+
+def has_others(vault_id: str, *, model: Model) -> bool:
+    """Tell whether a vault has vectors of any other model; two statements."""
+    return any(_others(vault_id, model, rows).exists() for rows in (LooseVector, VectorChunk))
+
+
+def _ids_of(loose: Iterable[Any], folded: Iterable[Any]) -> tuple[Ids, Ids]:
+    packed = [unpacked_ids(row[0]) for row in folded]
+    single = np.array([row[0] for row in loose], dtype=np.int64)
+    return single, np.concatenate([np.zeros(0, dtype=np.int64), *packed])
+
+
+def _others(vault_id: str, model: Model, rows: type[LooseVector] | type[VectorChunk]) -> Any:
+    own = Q(model=model.name, dimension=model.dimension)
+    return rows.objects.filter(vault_id=vault_id).exclude(own)
 
 
 # -- Adding --------------------------------------------------------------------------------------
@@ -155,9 +176,8 @@ def erase(vault_id: str, memory_ids: Collection[int], *, model: Model | None = N
 def erase_others(vault_id: str, *, model: Model) -> None:
     """Take all vectors of a vault away but one model's."""
     _lock(vault_id)
-    own = Q(model=model.name, dimension=model.dimension)
-    delete_rows(LooseVector.objects.filter(vault_id=vault_id).exclude(own))
-    delete_rows(VectorChunk.objects.filter(vault_id=vault_id).exclude(own))
+    for rows in (LooseVector, VectorChunk):
+        delete_rows(_others(vault_id, model, rows))
 
 
 # -- One chunk -----------------------------------------------------------------------------------

@@ -1,12 +1,19 @@
-"""Both indexes in step: what is written goes into each, what is forgotten leaves each."""
+"""Both indexes in step: what is written goes into each, what is forgotten leaves each.
+
+Words are indexed with the write itself. Vectors of a slow embedder follow: a memory without one is the queue.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
 
 from memories.models import Vault
-from memories.search import fulltext, vectors
+from memories.rows import in_chunks
+from memories.search import backlog, fulltext, vectors
+from memories.search.embedding import EmbedderUnavailable
+from memories.search.worker import worker
 
 Rows = Sequence[tuple[int, str]]
 """Memory id and content."""
@@ -21,13 +28,14 @@ class Progress:
 
 
 def index_memories(vault: Vault, rows: Rows) -> None:
-    """Make memories findable by word and by meaning, inside the caller's transaction.
+    """Make memories findable, inside the caller's transaction: by word now, by meaning now or soon after.
 
     Args:
-        rows: id and content; what was indexed under these ids is replaced.
+        rows: id and content of new memories.
     """
     fulltext.index(rows, vault_id=vault.pk, language=vault.language)
-    vectors.store(rows, vault_id=vault.pk)
+    if waiting := vectors.store_or_leave(rows, vault_id=vault.pk):
+        transaction.on_commit(partial(worker.wake, vault.pk, waiting))
 
 
 def drop_memories(vault_id: str, memory_ids: Collection[int]) -> Mapping[str, int]:
@@ -51,23 +59,34 @@ def probe(vault: Vault, text: str, *, among: Collection[int] | None = None) -> M
     }
 
 
-def reindex(vault: Vault, batches: Iterable[Rows]) -> Iterator[Progress]:
+def reindex(vault: Vault, batches: Iterable[Sequence[int]]) -> Iterator[Progress]:
     """Rebuild both indexes from the rows, batch by batch; what is not rebuilt yet goes on being served.
 
     The text index is written anew. A memory is embedded unless it has a vector of the embedder in use, so a
     second run goes on where a first one stopped; at the end the vectors of other models go.
 
     Args:
-        batches: rows in the order of their ids; each batch is one transaction.
+        batches: memory ids, in their order.
     Yields: the progress after each batch that is safely stored.
+    Raises: EmbedderUnavailable, once all is findable by word.
     """
-    done = 0
-    for rows in batches:
-        ids = [memory_id for memory_id, _ in rows]
+    done, trouble = 0, None
+    for ids in batches:
         with transaction.atomic():
+            rows = list(backlog.locked(vault.pk, ids).items())
             fulltext.index(rows, vault_id=vault.pk, language=vault.language)
-            wanted = vectors.missing(vault.pk, ids)
-            vectors.store([row for row in rows if row[0] in wanted], vault_id=vault.pk)
-        done += len(rows)
+        try:
+            if trouble is None:
+                _embed(vault.pk, ids)
+        except EmbedderUnavailable as error:
+            trouble = error
+        done += len(ids)
         yield Progress(done=done, last_id=max(ids))
+    if trouble is not None:
+        raise trouble
     vectors.retire_others(vault.pk)
+
+
+def _embed(vault_id: str, memory_ids: Sequence[int]) -> None:
+    for some in in_chunks(memory_ids, backlog.batch_size()):
+        backlog.embed(vault_id, some)

@@ -8,7 +8,8 @@ The rules:
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from memories.search import chunks
 from memories.search.blocks import Block, Ids, quantised
 from memories.search.choosing import best_places
-from memories.search.embedding import Embedder, active_embedder
+from memories.search.embedding import Embedder, EmbedderUnavailable, active_embedder
 
 BASELINE_CAP: Final = 0.15
 LIMIT: Final = 1_000
@@ -82,14 +83,62 @@ def store(rows: Sequence[tuple[int, str]], *, vault_id: str) -> int:
         rows: memory id and text; what was stored under an id by the same model is replaced.
     Returns: how many vectors were made; none where no embedder is in use.
     """
+    made = embedded(rows)
+    if made is None:
+        return 0
+    keep(made, vault_id=vault_id)
+    return len(made.block)
+
+
+def store_or_leave(rows: Sequence[tuple[int, str]], *, vault_id: str) -> frozenset[int]:
+    """Embed new memories at once where that takes no longer than a write may; else they wait without a vector.
+
+    Args:
+        rows: memory id and text.
+    Returns: the ids that wait; a model that does not answer fails no write.
+    """
+    embedder = active_embedder()
+    ids = frozenset(pk for pk, _ in rows)
+    if embedder is None or not ids:
+        return frozenset()
+    if embedder.in_place([text for _, text in rows]):
+        with suppress(EmbedderUnavailable):
+            store(rows, vault_id=vault_id)
+            return frozenset()
+    return ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """Vectors on their way into the index, and the model that made them."""
+
+    block: Block
+    name: str
+    dimension: int
+
+    def only(self, memory_ids: Collection[int]) -> "Embedded":
+        held = np.isin(self.block.ids, np.fromiter(memory_ids, dtype=np.int64, count=len(memory_ids)))
+        return replace(self, block=self.block.pick(held))
+
+
+def embedded(rows: Sequence[tuple[int, str]]) -> Embedded | None:
+    """Make vectors, without a database; None where there is nothing to do or no embedder in use.
+
+    Raises: EmbedderUnavailable.
+    """
     embedder = active_embedder()
     texts = dict(rows)
     if embedder is None or not texts:
-        return 0
-    fresh = quantised(list(texts), embedder.embed(list(texts.values())))
-    with transaction.atomic(savepoint=False):
-        chunks.add(fresh, vault_id=vault_id, model=embedder)
-    return len(fresh)
+        return None
+    made = embedder.embed(list(texts.values()))
+    return Embedded(block=quantised(list(texts), made), name=embedder.name, dimension=made.shape[1])
+
+
+def keep(made: Embedded, *, vault_id: str) -> None:
+    """Put vectors into the index; what the same model made of these memories before is replaced."""
+    if len(made.block):
+        with transaction.atomic(savepoint=False):
+            chunks.add(made.block, vault_id=vault_id, model=made)
 
 
 def remove(vault_id: str, memory_ids: Collection[int]) -> int:
@@ -106,7 +155,7 @@ def remove(vault_id: str, memory_ids: Collection[int]) -> int:
 def retire_others(vault_id: str) -> None:
     """Erase the vectors of every model but the one in use."""
     embedder = active_embedder()
-    if embedder is not None:
+    if embedder is not None and chunks.has_others(vault_id, model=embedder):
         with transaction.atomic(savepoint=False):
             chunks.erase_others(vault_id, model=embedder)
 
@@ -193,7 +242,12 @@ def missing(vault_id: str, memory_ids: Collection[int]) -> frozenset[int]:
 
 
 def _embedded(vault_id: str, embedder: Embedder) -> frozenset[int]:
-    return frozenset(np.concatenate(chunks.stored_ids(vault_id, embedder)).tolist())
+    try:
+        model: chunks.Model = embedder
+        stored = chunks.stored_ids(vault_id, model)
+    except EmbedderUnavailable:  # it has not said yet how long its vectors are
+        stored = chunks.ids_by_name(vault_id, embedder.name)
+    return frozenset(np.concatenate(stored).tolist())
 
 
 def _told_of(stale: int) -> tuple[str, ...]:

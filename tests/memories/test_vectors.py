@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memories.models import LooseVector, SearchDocument, Vault, VectorChunk
+from memories.models import LooseVector, Memory, SearchDocument, Vault, VectorChunk
 from memories.search import chunks, facade, fulltext, vectors
 from memories.search.blocks import block_of, joined, quantised, unpacked
 from memories.search.embedding import HashEmbedder, Vectors
@@ -25,8 +25,14 @@ class OtherEmbedder:
     def __init__(self, name: str = "other", dimension: int = 1_024) -> None:
         self.name, self.dimension = name, dimension
 
+    def in_place(self, texts: Sequence[str]) -> bool:
+        return True
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         return HashEmbedder().embed(texts)[:, ::-1][:, : self.dimension]
+
+    def embed_question(self, text: str) -> Vectors:
+        return self.embed([text])
 
 
 @pytest.fixture
@@ -288,42 +294,62 @@ def test_vectors_of_another_model_are_never_compared_but_counted(vault, swap_emb
     assert nearest(vault, "fresh text") == [1_000]
 
 
+def remembered(vault: Vault, count: int) -> list[int]:
+    """Store memories in no index; return their ids in order."""
+    return sorted(
+        make_memory(vault, content=text, source_url=None, index=False).pk for text in numbered(count)
+    )
+
+
+def texts_of(ids: Sequence[int]) -> list[tuple[int, str]]:
+    return list(Memory.objects.filter(pk__in=ids).order_by("pk").values_list("pk", "content"))
+
+
 def test_reindexing_embeds_anew_and_serves_meanwhile(vault, swap_embedder):
-    rows = list(enumerate(numbered(300), start=1))
-    facade.index_memories(vault, rows)
+    ids = remembered(vault, 40)
+    facade.index_memories(vault, texts_of(ids))
     swap_embedder()
-    halves = facade.reindex(vault, [rows[:150], rows[150:]])
-    assert next(halves) == facade.Progress(done=150, last_id=150)
+    halves = facade.reindex(vault, [ids[:25], ids[25:]])
+    assert next(halves) == facade.Progress(done=25, last_id=ids[24])
     answer = lookup(vault, "topic1")
-    assert (len(answer.hits), answer.stale) == (150, 150)
-    assert [progress.done for progress in halves] == [300]
+    assert (len(answer.hits), answer.stale) == (25, 15)
+    assert [progress.done for progress in halves] == [40]
     answer = lookup(vault, "topic1")
-    assert (len(answer.hits), answer.stale) == (300, 0)
-    assert not VectorChunk.objects.filter(vault_id=vault.pk, model="hash-1").exists()
-    assert SearchDocument.objects.filter(vault_id=vault.pk).count() == 300
+    assert (len(answer.hits), answer.stale) == (40, 0)
+    assert not LooseVector.objects.filter(vault_id=vault.pk, model="hash-1").exists()
+    assert SearchDocument.objects.filter(vault_id=vault.pk).count() == 40
 
 
 def test_reindexing_embeds_only_what_is_missing(vault, monkeypatch):
-    rows = list(enumerate(numbered(20), start=1))
-    facade.index_memories(vault, rows[:15])
-    stored: list[int] = []
-    store_vectors = vectors.store
+    ids = remembered(vault, 20)
+    facade.index_memories(vault, texts_of(ids[:15]))
+    made: list[int] = []
+    make_vectors = vectors.embedded
 
-    def record(missing: Sequence[tuple[int, str]], *, vault_id: str) -> int:
-        stored.extend(pk for pk, _ in missing)
-        return store_vectors(missing, vault_id=vault_id)
+    def record(rows: Sequence[tuple[int, str]]) -> vectors.Embedded | None:
+        made.extend(pk for pk, _ in rows)
+        return make_vectors(rows)
 
-    monkeypatch.setattr(vectors, "store", record)
-    assert [progress.last_id for progress in facade.reindex(vault, [rows])] == [20]
-    assert stored == [16, 17, 18, 19, 20]
+    monkeypatch.setattr(vectors, "embedded", record)
+    assert [progress.last_id for progress in facade.reindex(vault, [ids])] == [ids[-1]]
+    assert sorted(made) == ids[15:]
 
 
 def test_reindexing_restores_a_lost_text_index(vault):
-    rows = [(1, "red door"), (2, "blue wall")]
-    facade.index_memories(vault, rows)
-    fulltext.remove(vault.pk, [1, 2])
-    list(facade.reindex(vault, [rows]))
-    assert [hit.memory_id for hit in fulltext.lookup("door", vault_id=vault.pk, language="english")] == [1]
+    red = make_memory(vault, content="red door").pk
+    blue = make_memory(vault, content="blue wall").pk
+    fulltext.remove(vault.pk, [red, blue])
+    list(facade.reindex(vault, [sorted([red, blue])]))
+    assert [hit.memory_id for hit in fulltext.lookup("door", vault_id=vault.pk, language="english")] == [red]
+
+
+def test_reindexing_indexes_nothing_that_was_forgotten_meanwhile(vault):
+    ids = remembered(vault, 2)
+    batches = iter([ids])
+    Memory.objects.filter(pk=ids[0]).delete()
+    list(facade.reindex(vault, batches))
+    assert set(SearchDocument.objects.values_list("memory_id", flat=True)) == {ids[1]}
+    assert nearest(vault, "topic1") == [ids[1]]
 
 
 # -- Both arms -----------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memories.management.directory import usable_database, vault_named
 from memories.models import Memory, Vault
-from memories.search.facade import Rows, reindex
+from memories.search.embedding import EmbedderUnavailable
+from memories.search.facade import reindex
 
 BATCH = 256
 BAR = 30
@@ -47,6 +48,12 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Interrupted. Go on with: manage.py reindex --vault {vault.slug} --after {last}"
             ) from None
+        except EmbedderUnavailable as error:
+            self.stderr.write("")
+            raise CommandError(
+                f"{vault.slug}: all is findable by word, but {error.detail}. "
+                f"Later: manage.py embed --vault {vault.slug}"
+            ) from None
         self.stderr.write("")
         self.stdout.write(f"{vault.slug}: {total} memories indexed.")
 
@@ -60,7 +67,7 @@ def _rows(vault: Vault, after: int) -> Any:
     return Memory.objects.in_vault(vault.pk).filter(redacted_at__isnull=True, pk__gt=after)
 
 
-def _batches(vault: Vault, after: int) -> Iterator[Rows]:
-    while rows := list(_rows(vault, after).order_by("pk").values_list("pk", "content")[:BATCH]):
-        yield rows
-        after = rows[-1][0]
+def _batches(vault: Vault, after: int) -> Iterator[list[int]]:
+    while ids := list(_rows(vault, after).order_by("pk").values_list("pk", flat=True)[:BATCH]):
+        yield ids
+        after = ids[-1]

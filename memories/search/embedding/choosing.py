@@ -1,5 +1,6 @@
 """Which embedder is in use. Choosing one loads nothing: a model is loaded by the first text that needs it."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -77,6 +78,15 @@ def _made(name: str) -> Embedder:
 @cache
 def _asking(endpoint: Endpoint) -> EndpointEmbedder:
     return EndpointEmbedder(endpoint)
+
+
+def _forget() -> None:
+    """Let a forked process make its own: of its parent's locks some may be held by threads that it has not."""
+    _made.cache_clear()
+    _asking.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def _endpoint() -> Endpoint:

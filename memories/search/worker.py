@@ -1,0 +1,141 @@
+"""The server's thread that embeds what waits: what was just written first, then whatever else has no vector.
+
+It runs in server processes only (`start`), and a process that was forked from one starts its own. All that it has to
+know lies in the database, so nothing is lost with it; `manage.py embed` does the same by hand.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from django.db import Error, connection
+
+from memories.models import Vault
+from memories.rows import in_chunks
+from memories.search import backlog
+from memories.search.embedding import EmbedderUnavailable, active_embedder
+from memories.search.turns import turn
+
+RESCAN_SECONDS: Final = 60.0  # what other processes left, such as an import, is found this much later
+RESCAN_SHARE: Final = 50  # a scan of many vaults may take a fiftieth of the time
+FIRST_RETRY_SECONDS: Final = 5.0
+LAST_RETRY_SECONDS: Final = 300.0
+STOP_SECONDS: Final = 3.0
+MOST_NAMED: Final = 20_000
+
+log = logging.getLogger(__name__)
+
+
+class EmbeddingWorker:
+    """At most one thread in a process, and the memories that it was told of."""
+
+    def __init__(self) -> None:
+        self._is_on = False
+        self._renew()
+
+    def start(self) -> None:
+        """Embed from now on what waits, and load the model before somebody waits for it.
+
+        Raises: ImproperlyConfigured where the embedder is not installed.
+        """
+        if active_embedder() is not None:
+            self._is_on = True
+            self._ensure_running()
+
+    def wake(self, vault_id: str, memory_ids: Collection[int]) -> None:
+        """Tell of memories that were just written without a vector."""
+        if not self._is_on:
+            return
+        with self._guard:
+            if self._named < MOST_NAMED:  # the others are found by looking
+                self._wanted.setdefault(vault_id, set()).update(memory_ids)
+                self._named += len(memory_ids)
+            else:
+                self._must_look = True
+        self._woken.set()
+        self._ensure_running()
+
+    def stop(self) -> None:
+        """Let the batch under way end, for a model must not run on while the process is taken down."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join(STOP_SECONDS)
+
+    def forked(self) -> None:
+        """Begin anew in a child: it has neither the thread nor whoever held the locks."""
+        self._renew()
+
+    def _renew(self) -> None:
+        self._guard = threading.Lock()
+        self._woken, self._stopping = threading.Event(), threading.Event()
+        self._wanted: dict[str, set[int]] = {}
+        self._named, self._must_look = 0, True
+        self._thread: threading.Thread | None = None
+
+    def _ensure_running(self) -> None:
+        with self._guard:
+            if (self._thread is None or not self._thread.is_alive()) and not self._stopping.is_set():
+                self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        pause, retry = RESCAN_SECONDS, FIRST_RETRY_SECONDS
+        while not self._stopping.is_set():
+            try:
+                pause, retry = self._work(), FIRST_RETRY_SECONDS
+            except (EmbedderUnavailable, Error) as error:
+                said = error.detail if isinstance(error, EmbedderUnavailable) else type(error).__name__
+                log.warning("memories wait for their vectors", extra={"reason": said})
+                self._must_look, pause = True, retry
+                retry = min(2 * retry, LAST_RETRY_SECONDS)
+                self._stopping.wait(pause)  # what is written meanwhile waits, too
+                continue
+            finally:
+                connection.close()
+            self._must_look = not self._woken.wait(pause) or self._must_look
+            self._woken.clear()
+
+    def _work(self) -> float:
+        """Embed what was named, and look for the rest if it is time.
+
+        Returns: how long to wait for the next look.
+        """
+        if self._must_look:
+            self._must_look = False
+            return self._look()
+        with turn():
+            self._embed_named()
+        return RESCAN_SECONDS
+
+    def _look(self) -> float:
+        started = time.monotonic()
+        embedder = active_embedder()
+        if embedder is not None:
+            embedder.embed_question("A model is loaded before somebody waits for it.")
+        for vault_id in list(Vault.objects.order_by("pk").values_list("pk", flat=True)):
+            for _ in backlog.work_off(vault_id):
+                self._embed_named()
+                if self._stopping.is_set():
+                    return RESCAN_SECONDS
+        return max(RESCAN_SECONDS, RESCAN_SHARE * (time.monotonic() - started))
+
+    def _embed_named(self) -> None:
+        for vault_id, memory_ids in self._taken().items():
+            for some in in_chunks(memory_ids, backlog.batch_size()):
+                if not self._stopping.is_set():
+                    backlog.embed(vault_id, some)
+
+    def _taken(self) -> Mapping[str, set[int]]:
+        with self._guard:
+            wanted, self._wanted, self._named = self._wanted, {}, 0
+        return wanted
+
+
+worker: Final = EmbeddingWorker()
+atexit.register(worker.stop)
+os.register_at_fork(after_in_child=worker.forked)
