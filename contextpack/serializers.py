@@ -34,6 +34,7 @@ class SchemaFormat(StrEnum):
     """Whose function-calling shape the tools are described in."""
 
     OPENAI = "openai"
+    OPENAI_RESPONSES = "openai-responses"
     ANTHROPIC = "anthropic"
     MCP = "mcp"
 

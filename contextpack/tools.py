@@ -5,10 +5,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from django.conf import settings
+
 from contextpack.answering import answer_context
 from contextpack.core.mql import MQL_SCHEMA, Expand, Mql, parse_mql
 from contextpack.navigating import expand
 from contextpack.querying import answer_query
+from contextpack.resultschemas import (
+    EXPAND_RESULT,
+    FETCH_RESULT,
+    FORGET_MEMORY_RESULT,
+    GET_CONTEXT_RESULT,
+    PROPOSE_MEMORY_RESULT,
+    QUERY_MEMORY_RESULT,
+    REMEMBER_THIS_RESULT,
+    SEARCH_RESULT,
+    SUPERSEDE_MEMORY_RESULT,
+)
 from contextpack.serializers import ContextRequestSerializer, ExpandSerializer, SchemaFormat, context_request
 from contextpack.toolschemas import (
     EXPAND,
@@ -32,6 +45,8 @@ from memories.serializers import CaptureSerializer, MemorySerializer, SupersedeS
 
 SEARCH_LIMIT: Final = 10
 TITLE_LENGTH: Final = 80
+UNCITED: Final = "cortex-memory://"  # the address of a memory that cites nothing
+_FETCHED: Final = ("kind", "layer", "occurred_at", "superseded_by", "source_urls")
 
 Arguments = Mapping[str, Any]
 Result = Mapping[str, Any]
@@ -41,7 +56,8 @@ Result = Mapping[str, Any]
 class Tool:
     """One thing that an agent may do.
 
-    `description` is what a model chooses by; `schema` is JSON Schema 2020-12 with an object at its root.
+    `description` is what a model chooses by. `schema` is what it takes and `result` what it answers, both JSON
+    Schema 2020-12 with an object at the root.
     """
 
     name: str
@@ -49,6 +65,7 @@ class Tool:
     description: str
     scope: Scope
     schema: Mapping[str, Any]
+    result: Mapping[str, Any]
     run: Callable[[Caller, Arguments, datetime], Result]
     read_only: bool = True
     destructive: bool = False
@@ -98,6 +115,12 @@ def _as_openai(tool: Tool) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
+def _as_openai_response(tool: Tool) -> dict[str, Any]:
+    """As the Responses API has it; not strict, since strictness knows no fields that may be left out."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", **function, "strict": False}
+
+
 def _as_anthropic(tool: Tool) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
 
@@ -108,12 +131,14 @@ def _as_mcp(tool: Tool) -> dict[str, Any]:
         "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.schema,
+        "outputSchema": tool.result,
         "annotations": {"title": tool.title, **tool.hints},
     }
 
 
 _SHAPES: Final[Mapping[SchemaFormat, Callable[[Tool], dict[str, Any]]]] = {
     SchemaFormat.OPENAI: _as_openai,
+    SchemaFormat.OPENAI_RESPONSES: _as_openai_response,
     SchemaFormat.ANTHROPIC: _as_anthropic,
     SchemaFormat.MCP: _as_mcp,
 }
@@ -166,7 +191,7 @@ def _search(caller: Caller, arguments: Arguments, now: datetime) -> Result:
             {
                 "id": item["ref"],
                 "title": _title(item["content"]),
-                "url": item["source_url"],
+                "url": _address(item["ref"], item["source_url"]),
                 "text": item["content"],
             }
             for item in items
@@ -183,8 +208,8 @@ def _fetch(caller: Caller, arguments: Arguments, now: datetime) -> Result:
         "id": ref,
         "title": _title(document["content"]),
         "text": document["content"],
-        "url": next(iter(document["source_urls"]), ""),
-        "metadata": {name: document[name] for name in ("kind", "layer", "occurred_at", "superseded_by")},
+        "url": _address(ref, next(iter(document["source_urls"]), None)),
+        "metadata": {name: document[name] for name in _FETCHED},
     }
 
 
@@ -211,6 +236,16 @@ def _body(answer: Answer) -> Result:
     return body
 
 
+def _address(ref: str, source_url: str | None) -> str:
+    """Return where a citation of a memory leads, never nothing: a client that gets no address cites nothing.
+
+    That is the memory's own page where people reach this server, else what it cites.
+    """
+    if settings.CORTEX_PUBLIC_URL:
+        return f"{settings.CORTEX_PUBLIC_URL}/m/{ref}"
+    return source_url or f"{UNCITED}{ref}"
+
+
 def _title(content: str) -> str:
     return head_sentence(content, TITLE_LENGTH)
 
@@ -223,10 +258,13 @@ TOOLS: Final[Mapping[str, Tool]] = {
             title="Get context",
             description=(
                 "What is known here that matters for a task: cited, current memories, fitted to a token budget. "
-                "Call it before you answer or act on anything about the user, their people, projects or decisions."
+                "Call it first, before you answer or act on anything about the user, their people, projects or "
+                "decisions, with the task in plain words. Say your model's name, and the same session_id throughout "
+                "a conversation. It never says what is not stored: a weak coverage means that nothing matches."
             ),
             scope=Scope.READ,
             schema=GET_CONTEXT,
+            result=GET_CONTEXT_RESULT,
             run=_get_context,
             idempotent=False,  # with a session_id it advances the session
         ),
@@ -234,38 +272,46 @@ TOOLS: Final[Mapping[str, Tool]] = {
             name="query_memory",
             title="Query memory",
             description=(
-                "Look memories up by filters: layers, entities, time, relevance, trust, project. Use find for a "
-                "search and ask for a question; exactly one of them."
+                "Look memories up by filters: layers, entities, time, relevance, trust, project. Use it when "
+                "get_context is too broad, or to list all that was decided, preferred or said about something or "
+                "before some day. Exactly one of find (a search) and ask (a question) is needed."
             ),
             scope=Scope.READ,
             schema=MQL_SCHEMA,
+            result=QUERY_MEMORY_RESULT,
             run=_query_memory,
         ),
         Tool(
             name="expand",
             title="Expand a ref",
             description=(
-                "Go on from a ref of an earlier answer: its whole document and history, its neighbours through "
-                "shared people and things, or the next page of a query."
+                "Go on from a ref of an earlier answer: its whole document, sources and history, its neighbours "
+                "through shared people and things, or (with the cursor as ref) the next page of a query."
             ),
             scope=Scope.READ,
             schema=EXPAND,
+            result=EXPAND_RESULT,
             run=_expand,
         ),
         Tool(
             name="search",
             title="Search",
-            description="Search the memories in plain words; gives ids to fetch.",
+            description=(
+                "Search the memories in plain words; gives ten ids with titles and texts, best first. For a plain "
+                "lookup; to prepare an answer, get_context is better."
+            ),
             scope=Scope.READ,
             schema=SEARCH,
+            result=SEARCH_RESULT,
             run=_search,
         ),
         Tool(
             name="fetch",
             title="Fetch",
-            description="Read one memory in full by its id from search.",
+            description="Read one memory in full by its id from search. An id that is not here is an error.",
             scope=Scope.READ,
             schema=FETCH,
+            result=FETCH_RESULT,
             run=_fetch,
         ),
         Tool(
@@ -277,6 +323,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             ),
             scope=Scope.WRITE,
             schema=REMEMBER_THIS,
+            result=REMEMBER_THIS_RESULT,
             run=_remember_this,
             read_only=False,
             idempotent=False,  # said again, it is one occurrence more
@@ -290,6 +337,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             ),
             scope=Scope.WRITE,
             schema=PROPOSE_MEMORY,
+            result=PROPOSE_MEMORY_RESULT,
             run=_propose_memory,
             read_only=False,
             idempotent=False,  # said again, it is one occurrence more
@@ -303,6 +351,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             ),
             scope=Scope.WRITE,
             schema=SUPERSEDE_MEMORY,
+            result=SUPERSEDE_MEMORY_RESULT,
             run=_supersede_memory,
             read_only=False,
             destructive=True,
@@ -317,6 +366,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             ),
             scope=Scope.WRITE,
             schema=FORGET_MEMORY,
+            result=FORGET_MEMORY_RESULT,
             run=_forget_memory,
             read_only=False,
             destructive=True,

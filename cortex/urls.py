@@ -11,8 +11,10 @@ from drf_spectacular.renderers import (
 )
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from contextpack.mcp import McpView
 from cortex import health
 from cortex.api.methods import looking_only
+from memories.pages import memory_page
 
 SCHEMA_FORMS = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
 
@@ -25,6 +27,8 @@ urlpatterns = [
     path("v1/", include("memories.urls")),
     path("v1/", include("sessions.urls")),
     path("v1/", include("contextpack.urls")),
+    path("mcp", McpView.as_view()),
+    path("m/<str:ref>", looking_only(memory_page), name="memory"),
     path("admin", looking_only(RedirectView.as_view(url="/admin/", permanent=False))),
     path("admin/", admin.site.urls),
 ]

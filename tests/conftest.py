@@ -19,6 +19,7 @@ ENGINE_FREE = (
     "tests.field_cases.test_payloads.",
     "tests.field_cases.test_relevance.",
     "tests.field_cases.test_token_budget.",
+    "tests.mcp.",
     "tests.wire.test_errors.",
     "tests.wire.test_schema.",
     "tests.wire.test_strictness.",

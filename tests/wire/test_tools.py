@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 READING = {"get_context", "query_memory", "expand", "search", "fetch"}
 WRITING = {"remember_this", "propose_memory", "supersede_memory", "forget_memory"}
-SHAPES = ("openai", "anthropic", "mcp")
+SHAPES = ("openai", "openai-responses", "anthropic", "mcp")
 # For each tool one call that it takes.
 CALLS: dict[str, dict[str, Any]] = {
     "get_context": {"task": "oak"},
@@ -224,6 +224,18 @@ class TestConnector:
         assert document["url"]
         assert document["url"] == found["url"]
 
+    def test_where_people_reach_the_server_its_pages_are_cited(self, api, settings):
+        settings.CORTEX_PUBLIC_URL = "https://me.example"
+        (ref,) = fill(api, "Oak is hard.")
+        (result,) = use(api, "search", query="oak")["results"]
+        document = use(api, "fetch", id=ref)
+        assert result["url"] == document["url"] == f"https://me.example/m/{ref}"
+        assert document["metadata"]["source_urls"] == ["https://example.org/note"]
+
+    def test_a_memory_that_cites_nothing_has_an_address_all_the_same(self, api):
+        (ref,) = fill(api, "Oak is hard.", source_url=None)
+        assert use(api, "fetch", id=ref)["url"] == f"cortex-memory://{ref}"
+
     def test_what_is_not_there_is_an_error_and_no_empty_document(self, api):
         gone = api.remember("Oak is hard")["ref"]
         api.delete(f"memories/{gone}")
@@ -257,8 +269,18 @@ class TestSchemas:
         openai = described(api, "openai")["search"]
         assert openai["type"] == "function"
         assert openai["function"].keys() == {"name", "description", "parameters"}
+        flat = described(api, "openai-responses")["search"]
+        assert flat.keys() == {"type", "name", "description", "parameters", "strict"}
+        assert (flat["type"], flat["strict"]) == ("function", False)
         assert described(api, "anthropic")["search"].keys() == {"name", "description", "input_schema"}
         assert described(api, "mcp")["search"].keys() >= {"name", "title", "description", "inputSchema"}
+
+    def test_what_a_tool_answers_is_described_as_well(self, api):
+        for entry in described(api, "mcp").values():
+            schema = entry["outputSchema"]
+            Draft202012Validator.check_schema(schema)
+            assert schema["type"] == "object"
+            assert "$ref" not in str(schema)
 
     def test_hints_are_all_said_outright(self, api):
         for name, entry in described(api, "mcp").items():

@@ -1,0 +1,13 @@
+"""A running server for clients that need a socket."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from contextpack.demo.server import Server, throwaway_server
+
+
+@pytest.fixture(scope="package")
+def server() -> Iterator[Server]:
+    with throwaway_server() as running:
+        yield running

@@ -1,0 +1,155 @@
+"""Every question by every road: REST, `/v1/tools/call`, MCP over HTTP and over stdio answer alike."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+import time_machine
+from jsonschema import Draft202012Validator
+
+from contextpack.tools import writes
+from tests.clients import Api, api_of
+from tests.mcp.speaking import Body, call, message, over_stdio, post_modern, result
+from tests.wire.asking import expand, fill, ok, use
+from tests.wire.test_tools import without_refs
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+TEXTS = ("Oak is hard and grows slowly.", "Elm wood resists splitting.", "Ana leads the oak project.")
+OPEN = {"task": "oak", "model": "claude"}
+
+
+@pytest.fixture(autouse=True)
+def _still():
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+def rest(path: str) -> Callable[[Api, Body], Body]:
+    return lambda api, asked: ok(api.post(path, asked))
+
+
+def written(path: str) -> Callable[[Api, Body], Body]:
+    return lambda api, asked: dict(api.post(path, asked).json())
+
+
+def markdown(api: Api, asked: Body) -> Body:
+    return {"markdown": api.post("context", asked).content.decode()}
+
+
+def superseded(api: Api, asked: Body) -> Body:
+    return dict(api.post(f"memories/{asked.pop('ref')}/supersede", asked).json())
+
+
+# Tool, arguments ("{0}" is the first memory's ref), the REST call that answers the same; None: the tool has no route.
+QUESTIONS: dict[str, tuple[str, Body, Callable[[Api, Body], Body] | None]] = {
+    "pack as json": ("get_context", OPEN, rest("context")),
+    "pack as envelope": ("get_context", {**OPEN, "format": "smp", "token_budget": 400}, rest("context")),
+    "pack as markdown": ("get_context", {**OPEN, "format": "markdown"}, markdown),
+    "empty pack": ("get_context", {"task": "zebra", "format": "smp", "entities": ["Zoe"]}, rest("context")),
+    "session": ("get_context", {**OPEN, "session_id": "s", "since": 0, "delta": "content"}, rest("context")),
+    "find": ("query_memory", {"find": "oak", "k": 1, "expand": "document"}, rest("query")),
+    "ask": ("query_memory", {"ask": "oak", "model": "gpt-4o", "min_relevance": 0.1}, rest("query")),
+    "nothing found": ("query_memory", {"find": "zebra"}, rest("query")),
+    "document": ("expand", {"ref": "{0}"}, lambda api, asked: ok(expand(api, asked["ref"]))),
+    "neighbors": (
+        "expand",
+        {"ref": "{0}", "direction": "neighbors"},
+        lambda api, asked: ok(expand(api, **asked)),
+    ),
+    "search": ("search", {"query": "oak"}, None),
+    "fetch": ("fetch", {"id": "{0}"}, None),
+    "remember": ("remember_this", {"content": "Bob keeps the key.", "author": "user"}, written("captures")),
+    "our own words": ("remember_this", {"content": "No memory for this."}, written("captures")),
+    "propose": ("propose_memory", {"content": "Bob keeps the key.", "kind": "claim"}, None),
+    "supersede": ("supersede_memory", {"ref": "{0}", "content": "Oak is soft.", "reason": "new"}, superseded),
+    "forget": (
+        "forget_memory",
+        {"ref": "{0}"},
+        lambda api, asked: ok(api.delete(f"memories/{asked['ref']}")),
+    ),
+}
+
+
+def ask_by_http(api: Api, name: str, asked: Body) -> Body:
+    return told_twice(call(api, name, **asked))
+
+
+def ask_by_modern_http(api: Api, name: str, asked: Body) -> Body:
+    return told_twice(result(post_modern(api, "tools/call", name=name, arguments=asked)))
+
+
+def told_twice(answer: Body) -> Body:
+    """Return what a CallToolResult says, after seeing that its text says all that its structure says."""
+    (content,) = answer["content"]
+    structured: Body = answer["structuredContent"]
+    assert answer["isError"] is False
+    assert content["type"] == "text"
+    assert content["text"] == structured.get("markdown") or json.loads(content["text"]) == structured
+    return structured
+
+
+@pytest.fixture
+def roads(monkeypatch) -> dict[str, Callable[[Api, str, Body], Body]]:
+    def by_stdio(api: Api, name: str, asked: Body) -> Body:
+        secret = api.headers["Authorization"].split()[1]
+        sent = message("tools/call", name=name, arguments=asked)
+        (reply,) = over_stdio(monkeypatch, sent, token=secret)
+        return told_twice(reply["result"])
+
+    return {
+        "tools/call": lambda api, name, asked: use(api, name, **asked),
+        "mcp over http": ask_by_http,
+        "modern mcp over http": ask_by_modern_http,
+        "mcp over stdio": by_stdio,
+    }
+
+
+def without_moving_parts(body: Body) -> Body:
+    """Leave out what no two answers share: the receipt, and how often this session was asked."""
+    memory = body.get("working_memory")
+    kept = {"working_memory": memory | {"cursor": None}} if memory else {}
+    return {**body, **kept, "receipt": None, "warnings": None}
+
+
+def named(asked: Body, refs: list[str]) -> Body:
+    return {key: value.format(*refs) if isinstance(value, str) else value for key, value in asked.items()}
+
+
+@pytest.mark.parametrize("question", [name for name, (tool, *_) in QUESTIONS.items() if not writes(tool)])
+def test_every_road_leads_to_the_same_answer(question, roads):
+    name, asked, route = QUESTIONS[question]
+    api = api_of()
+    asked = named(asked, fill(api, *TEXTS))
+    answers = {way: by(api, name, asked) for way, by in roads.items()}
+    if route is not None:
+        answers["rest"] = route(api, asked)
+    told = {way: without_moving_parts(answer) for way, answer in answers.items()}
+    assert {way: answer for way, answer in told.items() if answer != told["tools/call"]} == {}
+
+
+@pytest.mark.parametrize("question", [name for name, (tool, *_) in QUESTIONS.items() if writes(tool)])
+def test_every_road_leads_to_the_same_deed(question, roads):
+    name, asked, route = QUESTIONS[question]
+    if route is not None:
+        roads["rest"] = lambda api, _, body: route(api, body)
+    told = {}
+    for way, by in roads.items():  # each in a vault of its own
+        api = api_of()
+        told[way] = without_refs(by(api, name, named(asked, fill(api, *TEXTS))))
+    assert {way: answer for way, answer in told.items() if answer != told["tools/call"]} == {}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_answers_are_what_their_tools_promise(question):
+    name, asked, _ = QUESTIONS[question]
+    api = api_of()
+    asked = named(asked, fill(api, *TEXTS))
+    listed = {tool["name"]: tool for tool in result(post_modern(api, "tools/list"))["tools"]}
+    Draft202012Validator(listed[name]["inputSchema"]).validate(asked)
+    schema = listed[name]["outputSchema"]
+    answer = call(api, name, **asked)["structuredContent"]
+    Draft202012Validator(schema).validate(answer)
+    assert answer.keys() <= schema["properties"].keys()
