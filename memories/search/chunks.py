@@ -74,11 +74,11 @@ def stored_ids(vault_id: str, model: Model) -> tuple[Ids, Ids]:
     return _ids_of(rows_of(_LOOSE_IDS, about), rows_of(_CHUNK_IDS, about))
 
 
-def ids_by_name(vault_id: str, name: str) -> tuple[Ids, Ids]:
-    """Return the ids that have a vector of a model of this name, whatever its dimension; two statements."""
-    loose = LooseVector.objects.filter(vault_id=vault_id, model=name).values_list("memory_id")
-    folded = VectorChunk.objects.filter(vault_id=vault_id, model=name).values_list("ids")
-    return _ids_of(loose, folded)
+def ids_by_name(vault_id: str, name: str | None = None) -> tuple[Ids, Ids]:
+    """Return the ids that have a vector of a model of this name (None: of any), whatever its dimension; two statements."""
+    which = Q(vault_id=vault_id) if name is None else Q(vault_id=vault_id, model=name)
+    loose = LooseVector.objects.filter(which).values_list("memory_id")
+    return _ids_of(loose, VectorChunk.objects.filter(which).values_list("ids"))
 
 
 def has_others(vault_id: str, *, model: Model) -> bool:

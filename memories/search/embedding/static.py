@@ -81,7 +81,7 @@ def table_in(path: Path, *, dimension: int) -> NDArray[np.float16]:
             raise EmbedderUnavailable(f"{path.name} holds {about['dtype']} of {rows} × {columns}")
         start = 8 + size + about["data_offsets"][0]
         return np.memmap(path, dtype="<f2", mode="r", offset=start, shape=(rows, columns))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise EmbedderUnavailable(f"{path.name} cannot be read: {type(error).__name__}") from error
 
 
