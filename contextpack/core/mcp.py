@@ -203,11 +203,11 @@ def _is_modern(method: str, params: Params, headers: Headers | None) -> bool:
 
     Raises: _Misfit where it contradicts itself, lacks what its era demands, or speaks a version unknown here.
     """
-    if method == "initialize":
-        return False
     meta = params.get("_meta")
     stated = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
     named = None if headers is None else headers.version
+    if method == "initialize" and (stated is None or named not in MODERN):
+        return False  # whatever a client stamps on it: nobody else can have meant it
     if named is None or named in HANDSHAKE:
         if stated is None or stated == named:
             return False

@@ -79,6 +79,13 @@ class TestHandshake:
         reply = answer(sent, Box(), headers=Headers(version="2026-07-28"))
         assert body(reply)["result"]["serverInfo"] == SERVER
 
+    def test_what_is_modern_in_body_and_headers_knows_no_handshake(self):
+        sent = modern("initialize", protocolVersion="2025-11-25")
+        reply = answer(sent, Box(), headers=mirrored(sent))
+        assert (reply.status, code(reply)) == (404, -32601)
+        for headers in (None, Headers()):
+            assert "result" in body(answer(sent, Box(), headers=headers))
+
     def test_it_names_a_version(self):
         assert code(answer(message("initialize"), Box())) == -32602
 
