@@ -36,9 +36,8 @@ from memories.access import Caller, operator_of
 from memories.core.kinds import Flag, Kind
 from memories.ids import repeatable_ids
 from memories.models import Vault
-from memories.search import vectors
+from memories.search.backlog import work_off
 from memories.search.embedding import active_embedder
-from memories.search.facade import reindex
 from memories.serializers import MemorySerializer, memory_input
 from memories.writing import Outcome, remember_many
 
@@ -86,7 +85,8 @@ def evaluate(histories: Sequence[History], options: Options, *, progress: Progre
 
     Args:
         progress: gets a line now and then.
-    Raises: TurnRefused, where a history holds what cannot be stored.
+    Raises: TurnRefused, where a history holds what cannot be stored; EmbedderUnavailable; ImproperlyConfigured where
+        the embedder is not installed.
     """
     chosen = sampled(histories, options.limit)
     written: list[Written] = []
@@ -178,7 +178,7 @@ class _Run:
         caller = operator_of(Vault.objects.create(slug=VAULT, language=language))
         started = time.perf_counter()
         stored = _write(caller, history)
-        _make_searchable(caller.vault, stored)
+        _make_searchable(caller.vault)
         turns: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
         for turn, memory in stored:
             turns[memory.memory.ref] |= {turn.id}
@@ -290,9 +290,7 @@ def _body(history: History, turn: Turn) -> dict[str, Any]:
     }
 
 
-def _make_searchable(vault: Vault, stored: Sequence[tuple[Turn, Outcome]]) -> None:
-    """Make the vectors that writing left for later, so that none is missing from the first question on."""
-    rows = sorted({memory.memory.pk: memory.memory.content for _, memory in stored}.items())
-    if vectors.missing(vault.pk, [pk for pk, _ in rows]):
-        for _ in reindex(vault, [rows]):
-            pass
+def _make_searchable(vault: Vault) -> None:
+    """Make the vectors that a slow embedder left for later, so that none is missing from the first question on."""
+    for _ in work_off(vault.pk):
+        pass

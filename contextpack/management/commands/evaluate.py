@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import snowballstemmer
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
 from contextpack.evaluation.comparing import compare
@@ -13,8 +14,10 @@ from contextpack.evaluation.loading import Material, Shape, UnreadableFile, load
 from contextpack.evaluation.report import NoReport, Report, keep, read
 from contextpack.evaluation.running import BUDGETS, MODEL, Options, TurnRefused, evaluate
 from contextpack.evaluation.tables import comparison_text, report_text
+from memories.search.embedding import EmbedderUnavailable, choosing
 
 AUTO: Final = "auto"
+EMBEDDERS: Final = (choosing.AUTO, *choosing.KINDS, choosing.ENDPOINT, choosing.NONE)
 _LINE: Final = 100
 
 
@@ -34,7 +37,7 @@ class Command(BaseCommand):
             help="tokens, by commas (default: 500,1000,2000,3000)",
         )
         parser.add_argument("--model", default=MODEL, help="who asks (default: %(default)s)")
-        parser.add_argument("--embedder", help="instead of CORTEX_EMBEDDER")
+        parser.add_argument("--embedder", choices=EMBEDDERS, help="instead of CORTEX_EMBEDDER")
         parser.add_argument(
             "--language",
             choices=snowballstemmer.algorithms(),
@@ -81,6 +84,10 @@ class Command(BaseCommand):
             report = evaluate(material.histories, asked, progress=self._progress)
         except TurnRefused as refusal:
             raise CommandError(f"This turn cannot be stored: {refusal}") from None
+        except EmbedderUnavailable as error:
+            raise CommandError(error.detail) from None
+        except ImproperlyConfigured as error:
+            raise CommandError(str(error)) from None
         finally:
             if self.stderr.isatty():
                 self.stderr.write("")
