@@ -10,7 +10,7 @@ The rules:
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.db import transaction
@@ -39,12 +39,15 @@ class VectorAnswer:
     """The nearest memories, best first, ties by id.
 
     `median` is the task's median similarity to the vault: what counts as nothing in common; 0 where nothing
-    was compared. `stale` memories have vectors of another model only.
+    was compared. `stale` memories have vectors of another model only, `waiting` ones of those asked for none at
+    all. `silent` says why the model gave no vector for the task itself.
     """
 
     hits: tuple[VectorHit, ...] = ()
     median: float = 0.0
     stale: int = 0
+    waiting: int = 0
+    silent: str = ""
 
     @property
     def baseline(self) -> float:
@@ -54,23 +57,26 @@ class VectorAnswer:
     @property
     def stated(self) -> tuple[str, ...]:
         """What a reader must know of the answer's gaps."""
-        return _told_of(self.stale)
+        return _told_of(stale=self.stale, waiting=self.waiting, silent=self.silent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similarities:
     """The cosines between a task and every memory of a vault that has a vector, by memory id.
 
-    `stale` memories have vectors of another model only, and are not among them.
+    `stale` memories have vectors of another model only, `waiting` ones of those expected none at all; neither are
+    among them. `silent` says why the model gave no vector for the task itself.
     """
 
     ids: Ids
     cosines: NDArray[np.float64]
     stale: int = 0
+    waiting: int = 0
+    silent: str = ""
 
     @property
     def stated(self) -> tuple[str, ...]:
-        return _told_of(self.stale)
+        return _told_of(stale=self.stale, waiting=self.waiting, silent=self.silent)
 
 
 # -- Writing -------------------------------------------------------------------------------------
@@ -178,13 +184,10 @@ def lookup(
         least_lift: what is not nearer than the baseline by more than this is left out; None keeps all.
     Returns: exact cosines over all of the vault's vectors; two statements.
     """
-    embedder = active_embedder()
-    if embedder is None:
-        return VectorAnswer()
-    asked = quantised([0], embedder.embed([text]))
-    compared = _compare(asked, vault_id, embedder)
-    if not len(compared.ids) or not asked.norms[0]:
-        return VectorAnswer(stale=compared.stale)
+    compared = compare(text, vault_id=vault_id, expected=allowed)
+    gaps: dict[str, Any] = {"stale": compared.stale, "waiting": compared.waiting, "silent": compared.silent}
+    if not len(compared.ids):
+        return VectorAnswer(**gaps)
     median = round(float(np.median(compared.cosines)), _DIGITS)
     above = None if least_lift is None else min(median, BASELINE_CAP) + least_lift
     places = best_places(compared.ids, compared.cosines, allowed=allowed, limit=limit, above=above)
@@ -192,19 +195,27 @@ def lookup(
     return VectorAnswer(
         hits=tuple(VectorHit(memory_id=memory_id, similarity=similarity) for memory_id, similarity in found),
         median=median,
-        stale=compared.stale,
+        **gaps,
     )
 
 
-def compare(text: str, *, vault_id: str) -> Similarities:
-    """Compare a text with every memory of a vault; exact, two statements, none where no embedder is in use."""
+def compare(text: str, *, vault_id: str, expected: Collection[int] | None = None) -> Similarities:
+    """Compare a text with every memory of a vault; exact, two statements, none where no embedder is in use.
+
+    Args:
+        expected: ids of which those without any vector are counted.
+    """
+    nothing = Similarities(ids=np.zeros(0, dtype=np.int64), cosines=np.zeros(0))
     embedder = active_embedder()
     if embedder is None:
-        return Similarities(ids=np.zeros(0, dtype=np.int64), cosines=np.zeros(0))
-    asked = quantised([0], embedder.embed([text]))
-    compared = _compare(asked, vault_id, embedder)
+        return nothing
+    try:
+        asked = quantised([0], embedder.embed_question(text))
+    except EmbedderUnavailable as error:
+        return replace(nothing, silent=error.detail)
+    compared = _compare(asked, vault_id, embedder, expected=expected)
     if not asked.norms[0]:
-        return Similarities(ids=compared.ids[:0], cosines=compared.cosines[:0], stale=compared.stale)
+        return replace(compared, ids=nothing.ids, cosines=nothing.cosines)
     return compared
 
 
@@ -253,13 +264,19 @@ def _embedded(vault_id: str, embedder: Embedder) -> frozenset[int]:
     return frozenset(np.concatenate(stored).tolist())
 
 
-def _told_of(stale: int) -> tuple[str, ...]:
-    if not stale:
-        return ()
-    return (f"{stale} memories await re-embedding: they were searched by their words alone",)
+def _told_of(*, stale: int, waiting: int, silent: str) -> tuple[str, ...]:
+    by_words = "searched by their words alone"
+    told = {
+        f"{stale} memories await re-embedding: they were {by_words}": stale,
+        f"{waiting} memories await embedding: they were {by_words}": waiting,
+        f"{silent}: all memories were {by_words}": silent,
+    }
+    return tuple(message for message, holds in told.items() if holds)
 
 
-def _compare(asked: Block, vault_id: str, embedder: Embedder) -> Similarities:
+def _compare(
+    asked: Block, vault_id: str, embedder: Embedder, *, expected: Collection[int] | None
+) -> Similarities:
     ids, norms, dots = [], [], []
     foreign: list[Ids] = []
     for block in chunks.read(vault_id, embedder, foreign=foreign):
@@ -271,7 +288,19 @@ def _compare(asked: Block, vault_id: str, embedder: Embedder) -> Similarities:
     cosines = (np.concatenate(dots) / np.where(lengths == 0, 1.0, lengths)).round(_DIGITS)
     first = _first_of_each(every)
     stale = len(np.setdiff1d(np.concatenate(foreign), every)) if foreign else 0
-    return Similarities(ids=every[first], cosines=cosines[first], stale=stale)
+    return Similarities(
+        ids=every[first],
+        cosines=cosines[first],
+        stale=stale,
+        waiting=_without_vector(expected, [every, *foreign]),
+    )
+
+
+def _without_vector(expected: Collection[int] | None, stored: Sequence[Ids]) -> int:
+    if expected is None:
+        return 0
+    wanted = np.fromiter(expected, dtype=np.int64, count=len(expected))
+    return int(np.isin(wanted, np.concatenate(stored), invert=True).sum())
 
 
 def _first_of_each(ids: Ids) -> Ids:

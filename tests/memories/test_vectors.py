@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memories.models import LooseVector, Memory, SearchDocument, Vault, VectorChunk
 from memories.search import chunks, facade, fulltext, vectors
 from memories.search.blocks import block_of, joined, quantised, unpacked
-from memories.search.embedding import HashEmbedder, Vectors
+from memories.search.embedding import EmbedderUnavailable, HashEmbedder, Vectors
 from tests.factories import make_memory, make_vault
 
 pytestmark = pytest.mark.django_db
@@ -303,6 +303,27 @@ def remembered(vault: Vault, count: int) -> list[int]:
 
 def texts_of(ids: Sequence[int]) -> list[tuple[int, str]]:
     return list(Memory.objects.filter(pk__in=ids).order_by("pk").values_list("pk", "content"))
+
+
+def test_memories_without_any_vector_are_counted_among_those_asked_for(vault):
+    store(vault, "red door", "blue wall")
+    answer = lookup(vault, "red door", allowed={1, 2, 3, 4})
+    assert (answer.stale, answer.waiting) == (0, 2)
+    assert answer.stated == ("2 memories await embedding: they were searched by their words alone",)
+    assert lookup(vault, "red door", allowed={2}).stated == ()
+    assert lookup(vault, "red door").stated == ()
+
+
+def test_a_model_that_does_not_answer_is_said(vault, swap_embedder, monkeypatch):
+    def fail(self: OtherEmbedder, text: str) -> Vectors:
+        raise EmbedderUnavailable("the model is out")
+
+    swap_embedder()
+    store(vault, "red door")
+    monkeypatch.setattr(OtherEmbedder, "embed_question", fail)
+    answer = lookup(vault, "red door", allowed={1})
+    assert answer.hits == ()
+    assert answer.stated == ("the model is out: all memories were searched by their words alone",)
 
 
 def test_reindexing_embeds_anew_and_serves_meanwhile(vault, swap_embedder):
