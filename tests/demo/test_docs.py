@@ -13,7 +13,14 @@ from contextpack.serializers import ContextRequestSerializer
 from contextpack.tools import TOOLS
 from memories.wire import MemoryDict
 
-PAGES = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/wire.md", "docs/examples/README.md")
+PAGES = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/wire.md",
+    "docs/examples/README.md",
+    "docs/connect/README.md",
+)
 FOLDERS = ("contextpack", "cortex", "memories", "sessions", "bench", "tests", "docs")
 
 
