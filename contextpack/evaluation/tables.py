@@ -29,7 +29,7 @@ def report_text(report: Report) -> str:
 def _setup(report: Report) -> str:
     setup, written = report.setup, report.written
     parts = [
-        f"{len(written)} histories, {sum(each.turns for each in written):,} turns, {len(report.answered):,} questions",
+        f"{_counted(len(written), 'history', 'histories')}, {sum(each.turns for each in written):,} turns, {len(report.answered):,} questions",
         f"model {setup.model}",
         f"embedder {setup.embedder or 'none'}",
         *([f"weights {setup.weights}"] if setup.weights else []),
@@ -44,6 +44,10 @@ def _setup(report: Report) -> str:
     if withheld:
         parts.append(f"{withheld:,} turns withheld")
     return "; ".join(parts)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def _evidence(report: Report) -> list[str]:

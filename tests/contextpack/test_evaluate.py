@@ -299,7 +299,7 @@ def test_a_run_is_told_in_a_table():
 
 
 TABLE = """
-1 histories, 5 turns, 3 questions; model claude; embedder hash-1; weights abc; 2 questions left out, which cannot be scored
+1 history, 5 turns, 3 questions; model claude; embedder hash-1; weights abc; 2 questions left out, which cannot be scored
 
 evidence served, %                         @500          @1000
 (all of it)                    n   recall (all)   recall (all)
@@ -428,23 +428,21 @@ def test_a_run_counts_what_the_packs_carry_and_leaves_the_database_alone(tmp_pat
 
 @pytest.mark.engine_free
 @pytest.mark.django_db
-def test_the_same_run_comes_out_the_same(tmp_path):
-    histories, options = _histories(tmp_path), Options(budgets=(300,))
-    once, again = (evaluate(histories, options) for _ in range(2))
-    assert [_without_times(each) for each in once.answered] == [
-        _without_times(each) for each in again.answered
-    ]
-    assert once.strays == again.strays
-
-
-def _without_times(answered):
-    return replace(answered, served=tuple(replace(served, milliseconds=0.0) for served in answered.served))
-
-
-@pytest.mark.engine_free
-@pytest.mark.django_db
-def test_the_embedder_is_chosen_for_the_run_alone(tmp_path, settings):
-    report = evaluate(_histories(tmp_path)[:1], Options(budgets=(300,), embedder="none"))
+def test_a_question_of_longmemeval_is_asked_as_of_its_date_and_without_vectors_if_so_chosen(
+    tmp_path, settings
+):
+    (history,) = load([_file(tmp_path, "mem.json", [HAYSTACK])]).histories
+    (question,) = history.questions
+    later = replace(
+        history.turns[0], id="S3:1", said_at=datetime(2026, 1, 1, tzinfo=UTC), text="Rye bread burns."
+    )
+    history = replace(
+        history,
+        turns=(*history.turns, later),
+        questions=(question, replace(question, id="q2", evidence=("S3:1",))),
+    )
+    report = evaluate([history], Options(budgets=(300,), embedder="none"))
+    assert [asked.at(300).recall for asked in report.answered] == [1.0, 0.0]
     assert report.setup.embedder is None
     assert settings.CORTEX_EMBEDDER == "hash"
 
@@ -477,18 +475,27 @@ def test_the_command_reports_keeps_and_compares(tmp_path):
         str(kept),
     ]
     call_command(*arguments, stdout=out, stderr=err)
-    assert "1 histories, 5 turns, 3 questions; model claude; embedder hash-1" in out.getvalue()
+    assert "1 history, 5 turns, 3 questions; model claude; embedder hash-1" in out.getvalue()
     assert "questions beside it            1" in out.getvalue()
     assert err.getvalue() == "1/1 talk: 5 turns, 0 of 3 questions\n"
     assert read(kept).budgets == (300, 1_000)
     assert read(kept).setup.weights == weights_digest()
-    again = StringIO()
-    call_command("evaluate", str(talk), "--budgets", "300", "--compare", str(kept), stdout=again, stderr=err)
+    again, kept_again = StringIO(), tmp_path / "again.json"
+    arguments[-1] = str(kept_again)
+    call_command(*arguments, "--compare", str(kept), stdout=again, stderr=err)
+    told = "all                            3           +0.0      +0.0 +0.0              0              0 (chance)"
     assert "3 questions asked in both" in again.getvalue()
-    assert (
-        "all                            3           +0.0      +0.0 +0.0              0              0 (chance)"
-        in (again.getvalue())
-    )
+    assert told in again.getvalue()
+    assert _without_times(read(kept_again)) == _without_times(read(kept))
+
+
+def _without_times(report):
+    """Return what has to be the same in a run that is repeated."""
+    answered = [
+        replace(each, served=tuple(replace(served, milliseconds=0.0) for served in each.served))
+        for each in report.answered
+    ]
+    return answered, report.strays, report.setup
 
 
 @pytest.mark.parametrize(
