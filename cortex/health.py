@@ -4,13 +4,19 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from django.apps import apps
+from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
-from memories.search import embedding, fulltext
+from memories.search import backlog, embedding, fulltext
+from memories.search.worker import worker
 
 OK: Final = "ok"
+_TOLD_ONLY: Final = frozenset({"embedder"})  # no reason to send requests elsewhere
+_PENDING: Final = "pending_vectors"
+_PENDING_SECONDS: Final = 5  # anybody may ask, and counting takes time
+_COUNTING_SECONDS: Final = 0.1  # of very many vaults some are left out
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -21,8 +27,10 @@ def healthz(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """Every part that an answer needs, each with its state; 503 where one is not there."""
     parts = {name: _state(check) for name, check in _CHECKS.items()}
-    ready = all(state == OK for name, state in parts.items() if name != "embedder")
-    return JsonResponse({"status": OK if ready else "unavailable", **parts}, status=200 if ready else 503)
+    ready = all(state == OK for name, state in parts.items() if name not in _TOLD_ONLY)
+    pending = cache.get_or_set(_PENDING, _pending_vectors, _PENDING_SECONDS) if ready else None
+    told = {**parts, "vectors": _vectors(pending), "pending_vectors": pending}
+    return JsonResponse({"status": OK if ready else "unavailable", **told}, status=200 if ready else 503)
 
 
 def _state(check: Callable[[], str]) -> str:
@@ -56,6 +64,22 @@ def _indexes() -> str:
 def _embedder() -> str:
     active = embedding.active_embedder()
     return active.name if active else "none"
+
+
+def _pending_vectors() -> int | None:
+    try:
+        return backlog.count_everywhere(seconds=_COUNTING_SECONDS)
+    except DatabaseError:
+        return None
+
+
+def _vectors(pending: int | None) -> str:
+    """Say whether all is searchable by meaning; what waits for its vector is found by its words meanwhile."""
+    if pending is None:
+        return "unknown"
+    if not pending:
+        return OK
+    return f"waiting: {worker.trouble}" if worker.trouble else "indexing"
 
 
 _CHECKS: Final[Mapping[str, Callable[[], str]]] = {

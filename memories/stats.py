@@ -11,7 +11,7 @@ from memories.core.kinds import Kind, MemoryLayer, Status
 from memories.models import Capture, Memory
 from memories.reading import conflicts_visible_to
 from memories.search import vectors
-from memories.search.embedding import active_embedder
+from memories.search.embedding import Embedder, EmbedderUnavailable, active_embedder
 
 _BREAKDOWNS = {"by_status": ("status", Status), "by_layer": ("layer", MemoryLayer), "by_kind": ("kind", Kind)}
 
@@ -30,9 +30,16 @@ def stats_of(caller: Caller) -> dict[str, Any]:
         "superseded": figures["superseded"],
         **{name: _breakdown(caller, column, words) for name, (column, words) in _BREAKDOWNS.items()},
         "pending_vectors": _pending_vectors(caller),
-        "embedder": None if embedder is None else {"name": embedder.name, "dimension": embedder.dimension},
+        "embedder": None if embedder is None else _told_of(embedder),
         "sizes": _sizes(caller, characters=figures["characters"] or 0),
     }
+
+
+def _told_of(embedder: Embedder) -> dict[str, Any]:
+    try:
+        return {"name": embedder.name, "dimension": embedder.dimension}
+    except EmbedderUnavailable:  # only its first answer tells
+        return {"name": embedder.name, "dimension": None}
 
 
 def _pending_vectors(caller: Caller) -> int:

@@ -15,6 +15,7 @@ from memories.admin.deciding import back, decide
 from memories.admin.linking import list_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
 from memories.models import AccessToken, Capture, Conflict, Entity, Memory, Scope, Vault
+from memories.search.backlog import count_waiting
 
 if TYPE_CHECKING:
     _VaultAdmin = admin.ModelAdmin[Vault]
@@ -88,6 +89,7 @@ def counts_of(vault: Vault) -> list[tuple[str, int]]:
         ("captures", Capture.objects.filter(vault_id=vault.pk).count()),
         ("entities", Entity.objects.filter(vault_id=vault.pk).count()),
         ("open conflicts", open_conflicts.count()),
+        ("memories that wait for a vector", count_waiting(vault.pk)),
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from django.db import transaction
 
-from memories.models import Memory
+from memories.models import Memory, Vault
 from memories.querysets import MemoryQuerySet
 from memories.rows import in_chunks
 from memories.search import vectors
@@ -30,6 +30,16 @@ class Advance:
 
     done: int
     waiting: int
+
+
+def count_everywhere(*, seconds: float) -> int:
+    """Count what waits in all vaults, as far as that comes in so many seconds; beyond them it is at least so much."""
+    ends_at, count = time.monotonic() + seconds, 0
+    for vault_id in list(Vault.objects.order_by("pk").values_list("pk", flat=True)):
+        count += count_waiting(vault_id)
+        if time.monotonic() > ends_at:
+            break
+    return count
 
 
 def locked(vault_id: str, memory_ids: Collection[int]) -> Mapping[int, str]:

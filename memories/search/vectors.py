@@ -211,9 +211,9 @@ def compare(text: str, *, vault_id: str, expected: Collection[int] | None = None
         return nothing
     try:
         asked = quantised([0], embedder.embed_question(text))
+        compared = _compare(asked, vault_id, embedder, expected=expected)
     except EmbedderUnavailable as error:
         return replace(nothing, silent=error.detail)
-    compared = _compare(asked, vault_id, embedder, expected=expected)
     if not asked.norms[0]:
         return replace(compared, ids=nothing.ids, cosines=nothing.cosines)
     return compared

@@ -35,6 +35,7 @@ class EmbeddingWorker:
 
     def __init__(self) -> None:
         self._is_on = False
+        self.trouble = ""  # why what waits is not embedded just now
         self._renew()
 
     def start(self) -> None:
@@ -88,10 +89,12 @@ class EmbeddingWorker:
         while not self._stopping.is_set():
             try:
                 pause, retry = self._work(), FIRST_RETRY_SECONDS
+                self.trouble = ""
             except (EmbedderUnavailable, Error) as error:
                 said = error.detail if isinstance(error, EmbedderUnavailable) else type(error).__name__
-                log.warning("memories wait for their vectors", extra={"reason": said})
-                self._must_look, pause = True, retry
+                if said != self.trouble:
+                    log.warning("memories wait for their vectors", extra={"reason": said})
+                self.trouble, self._must_look, pause = said, True, retry
                 retry = min(2 * retry, LAST_RETRY_SECONDS)
                 self._stopping.wait(pause)  # what is written meanwhile waits, too
                 continue

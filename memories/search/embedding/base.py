@@ -31,7 +31,7 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """How long a vector is.
 
-        Raises: EmbedderUnavailable where only the model's first answer can tell, and it does not answer.
+        Raises: EmbedderUnavailable where only the model's first answer can tell, and there was none yet.
         """
         ...
 

@@ -7,7 +7,6 @@ reads go on by words alone and what was written waits; for a while after that no
 import http.client
 import json
 import logging
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -74,7 +73,6 @@ class EndpointEmbedder:
         self._opener = urllib.request.build_opener(_NoRedirect)
         self._dimension: int | None = None
         self._quiet_until = 0.0  # by the monotonic clock
-        self._learning = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -83,17 +81,13 @@ class EndpointEmbedder:
     @property
     def dimension(self) -> int:
         if self._dimension is None:
-            with self._learning:
-                if self._dimension is None:
-                    return int(self.embed_question("dimension").shape[1])
+            raise EmbedderUnavailable("the embedding server has not answered yet")
         return self._dimension
 
     def in_place(self, texts: Sequence[str]) -> bool:
         return False
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        if not texts:
-            return np.zeros((0, self.dimension), dtype=np.float32)
         parts = [
             (row, part)
             for row, text in enumerate(texts)
@@ -117,6 +111,8 @@ class EndpointEmbedder:
 
     def _means(self, rows: Sequence[int], vectors: Sequence[Vectors | None], *, count: int) -> Vectors:
         """Sum what belongs to one text; a window that the server would not take adds nothing."""
+        if self._dimension is None:  # none of the texts said anything
+            self._vectors_of(["dimension"])
         sums = np.zeros((count, self.dimension), dtype=np.float32)
         for row, vector in zip(rows, vectors, strict=True):
             if vector is not None and len(vector) == sums.shape[1]:
