@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from contextpack.core.fitting import ANSWER_TOKENS, TRUNCATED, answer_tokens, fitted
-from contextpack.core.mcp import PARSE_ERROR, UNSTATED, Headers, Reply, answer, refusal
+from contextpack.core.mcp import BATCH_LIMIT, PARSE_ERROR, UNSTATED, Headers, Reply, answer, refusal
 from contextpack.serializers import SchemaFormat
 from contextpack.tools import call_tool, tool_schemas, tools_for
 from cortex.api.parsing import StrictJSONParser
@@ -149,9 +149,16 @@ class McpView(APIView):
         if frame.fault is not None:
             reply = refusal(PARSE_ERROR, f"Parse error: {frame.fault}")
         else:
+            self._count_batch(request, frame.message)
             tools = CallersTools(caller=caller_of(request))
             reply = answer(frame.message, tools, spoken=headers.version or UNSTATED, headers=headers)
         return _as_http(reply, events=_wants_events(request.headers.get("Accept", "")))
+
+    def _count_batch(self, request: Request, message: Any) -> None:
+        """Count every message of a batch as a call; the first one was counted with the request."""
+        if isinstance(message, list):
+            for _ in message[1:BATCH_LIMIT]:
+                self.check_throttles(request)
 
 
 def _header(request: Request, name: str) -> str | None:

@@ -58,6 +58,11 @@ class TestDoor:
         assert [response.status_code for response in answered] == [200, 200, 429]
         assert int(answered[-1]["Retry-After"]) > 0
 
+    def test_a_batch_is_as_many_calls_as_it_holds(self, api, settings):
+        settings.CORTEX_THROTTLE = "3/min"
+        assert post(api, [message("ping")] * 2).status_code == 200
+        assert post(api, [message("ping")] * 2).status_code == 429
+
 
 class TestBodies:
     @pytest.mark.parametrize(
