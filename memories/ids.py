@@ -43,6 +43,11 @@ def new_ref(prefix: str) -> str:
     return f"{prefix}_{random_word(REF_LENGTH)}"
 
 
+def ref_from(prefix: str, digest: bytes) -> str:
+    """Return the ref that a digest stands for, always the same: for rows that come from elsewhere again and again."""
+    return f"{prefix}_{''.join(_ALPHABET[byte % 32] for byte in digest[:REF_LENGTH])}"
+
+
 def new_vault_id() -> str:
     return random_word(VAULT_ID_LENGTH)
 

@@ -1,7 +1,7 @@
 """Contradictions are looked for when a claim is written: against what the vault holds, and within the batch.
 
-Events happened and do not contradict one another; every other layer is compared. An agent's claim that
-contradicts the user's waits for a review; whatever else contradicts is stored, and the pair is a conflict.
+Events happened and do not contradict one another; every other layer is compared. What an agent or an
+import says against the user's own words waits for a review; whatever else contradicts is stored, and the pair is a conflict.
 """
 
 from collections import Counter
@@ -23,11 +23,11 @@ CANDIDATES: Final = 40
 COMPARED: Final = 12  # of the candidates of one claim, those that share most words
 LOOKUPS_LIMIT: Final = 200  # of a larger batch the rest is compared within the batch only
 _LONGEST_COMPARED: Final = 2_000
-_OVERRULING: Final = frozenset({Author.AGENT, Author.INFERRED})
+_OVERRULING: Final = frozenset({Author.AGENT, Author.INFERRED, Author.IMPORT})
 
 
 def overrules_user(old: Memory, author: str) -> bool:
-    """Whether a claim of this author in the old one's place would be an agent's word over the user's."""
+    """Whether a claim of this author in the old one's place would put another word over the user's own."""
     return old.author == Author.USER and author in _OVERRULING
 
 
