@@ -8,6 +8,8 @@ DEV    := $(VENV)/.installed-dev
 UV     := $(shell command -v uv 2>/dev/null)
 MANAGE := $(BIN)/python manage.py
 EMBEDDERS := minilm static multilingual
+# What `make serve` installs: the embedder that is named, or the best one where none is.
+WANTED := $(patsubst %,$(VENV)/.embedder-%,$(filter $(EMBEDDERS),$(or $(patsubst auto,minilm,$(CORTEX_EMBEDDER)),minilm)))
 
 ifdef UV
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
@@ -43,8 +45,14 @@ $(DEV): requirements/dev.lock $(RUN)
 demo: $(RUN) ## prove the whole protocol on a live server with a throw-away database
 	@CORTEX_EMBEDDER=hash $(MANAGE) cmp_demo $(DEMO_FLAGS)
 
-serve: $(RUN) ## run the server on 127.0.0.1:8766 (CORTEX_HOST, CORTEX_PORT)
+# Without a network, or on a machine that the model's packages are not made for, the server runs with `hash`.
+serve: $(RUN) $(WANTED) ## run the server on 127.0.0.1:8766 (CORTEX_HOST, CORTEX_PORT)
 	@$(MANAGE) serve
+
+$(VENV)/.embedder-%: requirements/%.lock $(RUN)
+	@echo "Installing the embedder '$*' …"
+	@if PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 UV_HTTP_RETRIES=1 UV_HTTP_TIMEOUT=15 $(INSTALL) -r $<; then touch $@; \
+	else echo "The embedder '$*' cannot be installed now; without CORTEX_EMBEDDER=$*, 'hash' takes its place."; fi
 
 test: test-sqlite test-postgres ## the test suite, on SQLite and, where one answers, on PostgreSQL
 
