@@ -152,7 +152,8 @@ def _said(report: Report, name: str) -> str:
 
 
 def _change(name: str, found: Difference) -> str:
-    mark = "" if found.is_told else " (chance)"
+    moved = found.better + found.worse > 0
+    mark = " (chance)" if moved and not found.is_told else ""
     interval = f"{100 * found.low:+.1f} {100 * found.high:+.1f}"
     cells = (f"{100 * found.mean:+.1f}", interval, str(found.better), str(found.worse))
     return _line(name, str(found.questions), cells) + mark

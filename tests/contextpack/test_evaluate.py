@@ -378,6 +378,10 @@ def test_the_difference_is_told_with_the_questions_that_moved():
     )
     assert "\nlost most @1000\n   50% →   0%  talk 1: Question 1?\n" in text
     assert "gained most" not in text
+    assert (
+        "\nall                            3          -16.7     -50.0 +0.0              0              1 (chance)\n"
+        in text
+    )
     assert text.endswith("on topic marked weak, %       33.3 → 0.0")
 
 
@@ -483,7 +487,7 @@ def test_the_command_reports_keeps_and_compares(tmp_path):
     again, kept_again = StringIO(), tmp_path / "again.json"
     arguments[-1] = str(kept_again)
     call_command(*arguments, "--compare", str(kept), stdout=again, stderr=err)
-    told = "all                            3           +0.0      +0.0 +0.0              0              0 (chance)"
+    told = "all                            3           +0.0      +0.0 +0.0              0              0\n"
     assert "3 questions asked in both" in again.getvalue()
     assert told in again.getvalue()
     assert _without_times(read(kept_again)) == _without_times(read(kept))
