@@ -1,20 +1,24 @@
-"""How many tokens a text costs: a small linear count of features, fitted once per tokenizer family.
+"""How many tokens a text costs: a sum over its words, fitted once per tokenizer family.
 
-The estimate holds for every script and errs upwards. One pass writes each character's class into a byte; what
-spans characters (words, runs, word endings) is then read off whole-text bit masks, so that a text costs linear
-time, however hostile. The weights are fitted on real tokenizers for the GPT families; for the Claude
-families the non-Latin weights are at least those of `cl100k`.
+The estimate holds for every script and errs upwards. A text is cut at its blanks; what stands between two blanks
+is cut into pieces (a word with the marks before it, a number, a run of marks, a run of another script), and each
+piece has features whose weights add up. The weights are fitted on real tokenizers by `bench/fit_tokens.py`.
+Costs of short stretches are remembered, so that most of a text is looked up; a new one takes linear time, however
+hostile. Since costs add up, the lines of a pack cost together what they cost one by one.
 """
 
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
+from operator import ne
 from typing import Final
 
+from contextpack.core.frequent import FREQUENT, WHOLE
 from contextpack.core.types import ModelProfile
-from memories.core.text import STOP_WORDS
 
 
 class TokenFamily(StrEnum):
@@ -23,50 +27,76 @@ class TokenFamily(StrEnum):
     CL100K = "cl100k"  # GPT-3.5 and GPT-4; the larger of the GPT families, so also where the model is unknown
     O200K = "o200k"  # GPT-4o, the o series and newer
     CLAUDE_3 = "claude_3"  # Claude 3 to 4.6
-    CLAUDE_4_8 = "claude_4_8"  # Claude 4.8 and newer
+    CLAUDE_4_8 = "claude_4_8"  # Claude 4.7 and newer
 
 
 # Tokens per feature.
-_WEIGHTS: Final[Mapping[str, tuple[float, float, float, float]]] = {
-    # Columns: cl100k, o200k, Claude 3 to 4.6, Claude 4.8 and newer.
-    "word": (0.99, 0.95, 0.88, 1.18),  # a run of ASCII letters
-    "long": (0.10, 0.10, 0.36, 0.66),  # each letter of a word beyond the fifth
-    "strange_word": (1.02, 0.88, 1.02, 1.20),  # the same in a text that is not English
-    "strange_long": (0.46, 0.31, 0.50, 0.80),
-    "strange_ending": (0.95, 0.90, 0.95, 0.95),  # there, a word in -a, -i, -o, -u, -an, -en
-    "capital": (0.40, 0.37, 0.40, 0.64),  # each capital inside a word
-    "joint": (0.75, 0.72, 0.75, 0.75),  # letter meets digit: hex, refs, base64
-    "digits": (1.48, 1.42, 1.59, 1.57),  # a run of digits
-    "more_digits": (0.46, 0.47, 0.46, 0.46),  # each digit of a run beyond the third
-    "marks": (0.67, 0.76, 0.67, 1.02),  # a run of ASCII punctuation
-    "more_marks": (0.17, 0.17, 0.36, 0.19),  # each further one
-    "spaces": (0.87, 0.90, 1.14, 0.94),  # a run of two or more blanks
-    # Each character of:
-    "accented": (1.15, 0.90, 1.15, 1.15),
-    "umlaut": (1.20, 0.70, 1.20, 1.20),
-    "latin_extended": (1.45, 1.07, 1.45, 1.45),
-    "vietnamese": (0.10, 0.10, 0.40, 0.40),
-    "cyrillic": (0.64, 0.38, 0.64, 0.64),
-    "cyrillic_other": (2.40, 0.90, 2.40, 2.40),
-    "greek": (1.08, 0.46, 1.08, 1.08),
-    "hebrew": (1.23, 0.46, 1.23, 1.23),
-    "caucasian": (2.20, 0.44, 2.20, 2.20),
-    "arabic": (0.92, 0.41, 0.92, 0.92),
-    "arabic_other": (1.60, 0.50, 1.60, 1.60),
-    "devanagari": (1.27, 0.42, 1.27, 1.27),
-    "bengali": (1.54, 0.46, 1.54, 1.54),
-    "indic": (1.96, 0.48, 1.96, 1.96),
-    "thai": (1.06, 0.47, 1.06, 1.06),
-    "southeast": (1.75, 0.63, 1.75, 1.75),
-    "han_common": (0.85, 0.66, 0.90, 0.95),
-    "han": (2.45, 1.32, 2.45, 2.45),
-    "kana": (0.97, 0.78, 0.97, 0.97),
-    "hangul": (1.30, 0.83, 1.43, 1.43),
-    "wide_mark": (1.05, 0.95, 1.05, 1.05),
-    "mark": (1.45, 1.10, 1.45, 1.45),  # dashes, curly quotes
+WEIGHTS: Final[Mapping[str, tuple[float, float, float, float]]] = {
+    "whole": (0.77, 0.90, 0.73, 1.03),
+    "frequent": (0.97, 0.90, 1.11, 1.97),
+    "strange": (0.91, 0.59, 1.08, 1.12),
+    "piece": (0.68, 0.47, 0.65, 0.32),
+    "letter": (0.04, 0.11, 0.05, 0.42),
+    "inside": (0.13, 0.13, 0.03, 0.01),
+    "title": (0.01, 0.01, 0.32, 0.61),
+    "strange_title": (0.01, 0.10, 0.47, 0.52),
+    "tail": (1.47, 0.29, 1.26, 0.91),
+    "capitals": (0.01, 0.01, 0.01, 1.44),
+    "strange_capitals": (1.66, 1.66, 2.18, 2.32),
+    "capital": (0.35, 0.35, 0.35, 0.58),
+    "mixed": (0.64, 0.70, 0.83, 1.01),
+    "mixed_letter": (0.68, 0.63, 0.85, 0.92),
+    "three_digits": (1.11, 1.08, 1.04, 1.09),
+    "number_start": (0.55, 0.63, 0.79, 0.61),
+    "marks": (0.89, 0.94, 0.85, 1.02),
+    "mark_before_word": (0.49, 0.60, 0.97, 0.96),
+    "mark_before_number": (0.97, 0.98, 1.29, 1.18),
+    "more_marks": (0.06, 0.07, 0.05, 0.27),
+    "blank": (0.06, 0.03, 0.17, 0.23),
+    "break": (0.94, 0.97, 1.17, 1.09),
+    "more_breaks": (0.20, 0.20, 0.20, 0.20),
+    "cyrillic_word": (1.10, 0.84, 0.24, 0.23),
+    "arabic_word": (0.36, 0.29, 0.01, 0.01),
+    "devanagari_word": (0.84, 0.01, 0.01, 0.01),
+    "accented": (0.05, 0.01, 0.01, 0.01),
+    "umlaut": (0.01, 0.01, 0.01, 0.01),
+    "latin_extended": (0.56, 0.38, 0.12, 0.01),
+    "vietnamese": (0.31, 0.01, 0.66, 0.53),
+    "cyrillic": (0.40, 0.25, 0.48, 0.49),
+    "cyrillic_other": (2.47, 0.50, 0.79, 0.76),
+    "greek": (1.05, 0.44, 0.80, 0.80),
+    "hebrew": (1.33, 0.48, 0.90, 0.90),
+    "caucasian": (2.14, 0.39, 0.82, 0.82),
+    "arabic": (0.78, 0.30, 0.82, 0.82),
+    "arabic_other": (2.58, 1.61, 2.09, 2.04),
+    "devanagari": (1.07, 0.44, 0.94, 0.94),
+    "bengali": (1.51, 0.47, 1.23, 1.22),
+    "thai": (0.99, 0.44, 1.01, 1.01),
+    "southeast": (2.05, 0.62, 1.21, 1.21),
+    "han_common": (0.85, 0.67, 1.12, 1.11),
+    "han": (2.66, 1.69, 1.71, 1.69),
+    "kana": (0.92, 0.63, 0.81, 0.80),
+    "hangul": (1.30, 0.83, 1.45, 1.44),
+    "wide_mark": (0.08, 0.10, 0.64, 0.65),
+    "mark": (1.45, 1.53, 1.39, 1.05),
     "symbol": (1.90, 1.60, 2.18, 1.93),
-    "astral": (3.00, 2.00, 3.00, 3.00),  # emoji and what else lies beyond the first plane
+    "astral": (3.00, 2.00, 3.70, 3.90),
     "other": (2.90, 2.60, 2.90, 2.90),
+    "gurmukhi": (2.02, 0.71, 2.53, 2.53),
+    "gujarati": (2.01, 0.51, 1.16, 1.14),
+    "oriya": (2.97, 1.21, 1.96, 1.95),
+    "tamil": (1.56, 0.39, 0.93, 0.93),
+    "telugu": (2.02, 0.52, 1.07, 1.06),
+    "kannada": (2.01, 0.46, 2.07, 2.07),
+    "malayalam": (1.88, 0.42, 1.32, 1.33),
+    "sinhala": (2.19, 0.67, 1.13, 1.14),
+    "cyrillic_far": (4.26, 1.67, 3.73, 3.71),
+    "lao": (1.75, 0.63, 1.75, 1.75),
+    "tibetan": (2.12, 1.62, 1.39, 1.39),
+    "ethiopic": (2.90, 2.60, 2.90, 2.90),
+    "persian": (0.74, 0.30, 0.69, 0.72),
+    "mark_start": (0.04, 0.01, 0.01, 0.01),
+    "combining": (1.25, 1.11, 0.48, 0.01),
 }
 
 # Where each class begins; a range reaches to the next row. What is too small for a row is "other".
@@ -74,11 +104,13 @@ _RANGES: Final[Sequence[tuple[int, str]]] = (
     (0x0080, "mark"),
     (0x00C0, "accented"),
     (0x0100, "latin_extended"),
-    (0x0250, "other"),
+    (0x02B0, "other"),
+    (0x0300, "combining"),
     (0x0370, "greek"),
     (0x0400, "cyrillic_other"),
     (0x0410, "cyrillic"),
     (0x0450, "cyrillic_other"),
+    (0x0460, "cyrillic_far"),
     (0x0530, "caucasian"),
     (0x0590, "hebrew"),
     (0x0600, "arabic_other"),
@@ -87,11 +119,22 @@ _RANGES: Final[Sequence[tuple[int, str]]] = (
     (0x0700, "other"),
     (0x0900, "devanagari"),
     (0x0980, "bengali"),
-    (0x0B80, "indic"),
+    (0x0A00, "gurmukhi"),
+    (0x0A80, "gujarati"),
+    (0x0B00, "oriya"),
+    (0x0B80, "tamil"),
+    (0x0C00, "telugu"),
+    (0x0C80, "kannada"),
+    (0x0D00, "malayalam"),
+    (0x0D80, "sinhala"),
     (0x0E00, "thai"),
-    (0x0E80, "southeast"),
+    (0x0E80, "lao"),
+    (0x0F00, "tibetan"),
+    (0x1000, "southeast"),
     (0x10A0, "caucasian"),
     (0x1100, "other"),
+    (0x1200, "ethiopic"),
+    (0x1400, "other"),
     (0x1780, "southeast"),
     (0x1800, "other"),
     (0x1E00, "vietnamese"),
@@ -117,6 +160,7 @@ _RANGES: Final[Sequence[tuple[int, str]]] = (
     (0x10000, "astral"),
 )
 _UMLAUTS: Final = "äöüÄÖÜåÅæÆøØß"
+_PERSIAN: Final = "پچژکگی"
 # Han that byte-pair vocabularies hold whole; any other is spelt in two or three pieces.
 _COMMON_HAN: Final = (
     "一万三上下不与专业东两个中串为主么义之也书了事二于五些交产享京人亿今介从他付代以们件价任份企优会传但"
@@ -132,61 +176,25 @@ _COMMON_HAN: Final = (
     "造連道邮部都配释里重量金钟钮链销错键长開間関门闭问间队阳陆限院除雅集雷需非面音页项预频题额首验高黑"
 )
 
-_FEATURES: Final = tuple(_WEIGHTS)
-_ASCII: Final = _FEATURES.index("accented")  # how many features are read off masks
-_WEIGHTS_OF_FAMILY: Final[Mapping[TokenFamily, tuple[float, ...]]] = {
-    family: tuple(_WEIGHTS[feature][place] for feature in _FEATURES)
-    for place, family in enumerate(TokenFamily)
-}
-_SMALL_WORDS: Final = frozenset(word for word in STOP_WORDS if len(word) > 1)  # "a" is Czech and Spanish, too
-_ENGLISH_FROM: Final = 0.13  # share of small words; English has 0.2 and more, other languages up to 0.1
 _STARTS: Final = tuple(start for start, _ in _RANGES)
-_CACHED_CLASSES: Final = 32_768  # no text, however hostile, makes the table grow past this
-_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
-_LOWER, _UPPER, _DIGIT, _MARK, _BLANK, _VOWEL, _E, _N, _NO_CLASS = range(9)
+_CACHED_LENGTH: Final = 40  # longer stretches are no single words
+_CACHED: Final = 32_768  # no text, however hostile, makes a table grow past this
 
+_LATIN: Final = "A-Za-z\u00c0-\u02af\u1e00-\u1eff"
+_MARKS: Final = r"!-/:-@\[-`{-~"
+_PIECES: Final = re.compile(rf"[{_MARKS}]*+[{_LATIN}0-9]+|[{_MARKS}]+|[\x00-\x20\x7f]+|[^\x00-\x7f{_LATIN}]+")
+_RUNS: Final = re.compile(rf"[0-9]+|[{_LATIN}]+")
+_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^A-Z]+")
+_ASCII_MARKS: Final = "".join(chr(point) for point in range(0x21, 0x7F) if not chr(point).isalnum())
+_SPACED: Final = frozenset({"cyrillic", "arabic", "devanagari"})
+_ZEROS: Final = bytes(ord("0") if 0x30 <= byte <= 0x39 else byte for byte in range(256))
+_TAILS: Final = frozenset({"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
+_LONGEST_START: Final = 10  # letters
+_LONG_WORD: Final = 18  # letters
+_MOST_HUMPS: Final = 12
+_LONGEST_IDIOM: Final = 4  # marks
 
-def _ascii_class(point: int) -> int:
-    character = chr(point)
-    if character in "aiou":
-        return _VOWEL
-    if character in "en":
-        return _E if character == "e" else _N
-    if character.isalnum():
-        return _DIGIT if character.isdigit() else _LOWER if character.islower() else _UPPER
-    return _BLANK if character.isspace() else _MARK
-
-
-class _Classes(dict[int, int]):
-    """Code point → place among the features, worked out when first met."""
-
-    def __missing__(self, point: int) -> int:
-        found = _FEATURES.index(_RANGES[bisect_right(_STARTS, point) - 1][1])
-        if len(self) < _CACHED_CLASSES:
-            self[point] = found
-        return found
-
-
-_ASCII_TABLE: Final = bytes(_ascii_class(point) if point < 128 else _NO_CLASS for point in range(256))
-_CLASSES: Final = _Classes(
-    {ord(character): _FEATURES.index("umlaut") for character in _UMLAUTS}
-    | {ord(character): _FEATURES.index("han_common") for character in _COMMON_HAN}
-)
-
-
-def _selector(*classes: int) -> bytes:
-    """Return the table that writes 1 for the given classes and 0 for all others."""
-    return bytes(1 if number in classes else 0 for number in range(256))
-
-
-_LETTERS: Final = _selector(_LOWER, _UPPER, _VOWEL, _E, _N)
-_CAPITALS: Final = _selector(_UPPER)
-_DIGITS: Final = _selector(_DIGIT)
-_MARKS: Final = _selector(_MARK)
-_BLANKS: Final = _selector(_BLANK)
-_VOWELS: Final = _selector(_VOWEL)
-_VOWELS_AND_E: Final = _selector(_VOWEL, _E)
-_NS: Final = _selector(_N)
+Feature = tuple[str, float]
 
 
 def estimate_tokens(text: str, family: TokenFamily = TokenFamily.CL100K) -> int:
@@ -197,56 +205,200 @@ def estimate_tokens(text: str, family: TokenFamily = TokenFamily.CL100K) -> int:
         family: the tokenizer that will read it.
     Returns: within 10 % of the tokenizer on prose, and not under it by more in any script.
     """
-    weights = _WEIGHTS_OF_FAMILY[family]
-    classes = text.encode("utf-8", "surrogatepass").translate(_ASCII_TABLE)
-    cost = _ascii_cost(classes, weights, is_english=_is_english(text))
-    if not text.isascii():
-        scripts = "".join(_BEYOND_ASCII.findall(text)).translate(_CLASSES).encode()
-        cost += sum(weights[number] * scripts.count(number) for number in set(scripts))
+    if not text:
+        return 0
+    cost: float = sum(map(_COSTS[family].__getitem__, _stretches(text)))
     return math.ceil(cost)
 
 
-def _is_english(text: str) -> bool:
-    """Tell by its small words whether a text is English, which tokenizers know best."""
-    words = text.lower().split()
-    return sum(map(_SMALL_WORDS.__contains__, words)) >= len(words) * _ENGLISH_FROM
+def features(text: str) -> Iterator[Feature]:
+    """Yield what a text is made of, as (feature, how often); the estimate is their weighted sum."""
+    for stretch in _stretches(text):
+        yield from _opening(stretch)
+        yield from chain.from_iterable(map(_piece_features, _PIECES.findall(stretch)))
 
 
-def _ascii_cost(classes: bytes, weights: Sequence[float], *, is_english: bool) -> float:
-    """Count what is made of ASCII; in `classes` any other byte belongs to no class."""
+def _stretches(text: str) -> list[str]:
+    """Cut a text at its blanks, behind each line break, and around what JSON puts between two strings.
 
-    def mask(selector: bytes) -> int:
-        return int.from_bytes(classes.translate(selector), "little")
+    Every digit is made a zero: none costs more than another, so refs and dates are looked up, too.
+    """
+    text = text.encode("utf-8", "surrogatepass").translate(_ZEROS).decode("utf-8", "surrogatepass")
+    if "\n" in text:
+        text = text.replace("\n", "\n ")
+    if '":"' in text:
+        text = text.replace('":"', ' ":" ').replace('","', ' "," ')
+    return text.split(" ")
 
-    letters = mask(_LETTERS)
-    two = letters & letters << 8  # here and before: letters
-    four = two & two << 16
-    words = letters.bit_count() - two.bit_count()
-    further_letters = (four & two << 32).bit_count()
-    digits = mask(_DIGITS)
-    two_digits = digits & digits << 8
-    marks = mask(_MARKS)
-    further_marks = (marks & marks << 8).bit_count()
-    blanks = mask(_BLANKS)
-    two_blanks = blanks & blanks << 8
-    word, long, strange_word, strange_long, strange_ending, *others = weights[:_ASCII]
-    capital, joint, run, more_digits, mark_run, more_marks, spaces = others
-    if is_english:
-        cost = word * words + long * further_letters
+
+def _opening(stretch: str) -> Iterator[Feature]:
+    """Yield what the blank before a stretch does: before a number, or before nothing, it is a token itself."""
+    if not stretch:
+        yield "blank", 1
+    elif stretch[0] == "0":
+        yield "number_start", 1
+    elif stretch[0] in _ASCII_MARKS:
+        yield "mark_start", 1
+
+
+def _piece_features(piece: str) -> Iterator[Feature]:
+    body = piece.lstrip(_ASCII_MARKS)
+    marks = len(piece) - len(body)
+    if marks > 1:
+        yield "more_marks", _changes(piece[:marks])
+    if not body:
+        yield "marks", 1
+    elif piece in _TAILS:
+        yield "tail", 1
+    elif _RUNS.match(body):
+        if marks:
+            yield "mark_before_number" if body[0] == "0" else "mark_before_word", 1
+        yield from _body_features(body, inside=marks > 0)
+    elif body[0].isascii():
+        yield "break", 1
+        yield "more_breaks", len(body) - 1
     else:
-        ends_in_n = mask(_NS) & mask(_VOWELS_AND_E) << 8 & four << 8
-        endings = four & ~(letters >> 8) & (mask(_VOWELS) | ends_in_n)
-        cost = strange_word * words + strange_long * further_letters + strange_ending * endings.bit_count()
-    return (
-        cost
-        + capital * (mask(_CAPITALS) & letters << 8).bit_count()
-        + joint * ((letters & digits << 8).bit_count() + (digits & letters << 8).bit_count())
-        + run * (digits.bit_count() - two_digits.bit_count())
-        + more_digits * (two_digits & two_digits << 16).bit_count()
-        + mark_run * (marks.bit_count() - further_marks)
-        + more_marks * further_marks
-        + spaces * (two_blanks.bit_count() - (two_blanks & two_blanks << 8).bit_count())
-    )
+        script = _CLASSES[body[0]]
+        if script in _SPACED:
+            yield f"{script}_word", 1
+        yield from Counter(map(_CLASSES.__getitem__, body)).items()
+
+
+def _changes(marks: str) -> int:
+    """Count what a run of marks costs beyond its first: each change, most where no idiom of code is so long.
+
+    Rules and dots are held in eights.
+    """
+    changes: int = sum(map(ne, marks, marks[1:]))
+    return changes + 5 * max(0, changes - _LONGEST_IDIOM) + len(marks) // 8
+
+
+def _body_features(body: str, *, inside: bool) -> Iterator[Feature]:
+    """Yield the features of letters and digits that stand together."""
+    runs = _RUNS.findall(body)
+    numbers = [len(run) for run in runs if run[0] == "0"]
+    if numbers:
+        yield "three_digits", sum((length + 2) // 3 for length in numbers)
+    words = len(runs) - len(numbers)
+    if words and numbers:  # hex, base64, names of machines
+        yield "mixed", words
+        yield "mixed_letter", len(body) - sum(numbers) - words
+    elif words:
+        yield from _word_features(body, inside=inside)
+
+
+def _word_features(word: str, *, inside: bool) -> Iterator[Feature]:
+    if len(word) > 1 and word.isupper():
+        yield "capitals" if word.lower() in FREQUENT else "strange_capitals", 1
+        yield "capital", len(word) - 1 + max(0, len(word) - _LONG_WORD // 2)
+        return
+    if not (word.islower() or word[1:].islower() or len(word) == 1):
+        humps = _HUMPS.findall(word)
+        if len(humps) > _MOST_HUMPS:  # base64
+            yield "mixed", len(humps)
+            yield "mixed_letter", len(word) - len(humps)
+            return
+        if len(humps) > 1:
+            for place, hump in enumerate(humps):
+                yield from _word_features(hump, inside=inside or place > 0)
+            return
+    if inside:
+        yield "inside", 1
+    lowered = word.lower()
+    title = lowered != word
+    if title:
+        yield "title", 1
+    if lowered in WHOLE:
+        yield "whole", 1
+    elif lowered in FREQUENT:
+        yield "frequent", 1
+    else:
+        yield from _strange_features(lowered, title=title)
+
+
+def _strange_features(word: str, *, title: bool) -> Iterator[Feature]:
+    """Yield the features of a word that tokenizers spell: its longest known starts, and its letters."""
+    yield "strange", 1
+    if title:
+        yield "strange_title", 1
+    first = _known_start(word, 0)
+    yield "letter", len(word) - first
+    yield "piece", _pieces_after(word, first)
+    if not word.isascii():
+        yield from Counter(_CLASSES[letter] for letter in word if letter > "\x7f").items()
+
+
+def _pieces_after(word: str, at: int) -> float:
+    """Count the pieces from a place on; what is longer than words are is no word, and spelt in ones and twos."""
+    pieces: float = 0
+    while at < min(len(word), _LONG_WORD):
+        at += _known_start(word, at)
+        pieces += 1
+    return pieces + 0.75 * (len(word) - at)
+
+
+def _known_start(word: str, at: int) -> int:
+    """Return the length of the longest start of `word[at:]` that is frequent, or 1."""
+    for end in range(min(len(word), at + _LONGEST_START), at + 1, -1):
+        if word[at:end] in FREQUENT:
+            return end - at
+    return 1
+
+
+class _Classes(dict[str, str]):
+    """Character → feature, worked out when first met."""
+
+    def __missing__(self, character: str) -> str:
+        found = _RANGES[bisect_right(_STARTS, ord(character)) - 1][1]
+        if len(self) < _CACHED:
+            self[character] = found
+        return found
+
+
+class _Table(dict[str, float]):
+    """Stretch or piece → its cost; short ones are kept, and all are dropped when there are too many."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def _sum(self, found: Iterator[Feature]) -> float:
+        return sum(self._weights[feature] * times for feature, times in found)
+
+    def _keep(self, key: str, cost: float) -> float:
+        if len(key) <= _CACHED_LENGTH:
+            if len(self) >= _CACHED:
+                self.clear()
+            self[key] = cost
+        return cost
+
+
+class _Pieces(_Table):
+    def __missing__(self, piece: str) -> float:
+        return self._keep(piece, self._sum(_piece_features(piece)))
+
+
+class _Stretches(_Table):
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        super().__init__(weights)
+        self._pieces = _Pieces(weights)
+
+    def __missing__(self, stretch: str) -> float:
+        pieces = sum(map(self._pieces.__getitem__, _PIECES.findall(stretch)))
+        return self._keep(stretch, self._sum(_opening(stretch)) + pieces)
+
+
+_CLASSES: Final = _Classes(
+    {
+        **dict.fromkeys(_UMLAUTS, "umlaut"),
+        **dict.fromkeys(_PERSIAN, "persian"),
+        **dict.fromkeys(_COMMON_HAN, "han_common"),
+    }
+)
+_COSTS: Final[Mapping[TokenFamily, _Stretches]] = {
+    family: _Stretches({feature: weights[place] for feature, weights in WEIGHTS.items()})
+    for place, family in enumerate(TokenFamily)
+}
 
 
 _O200K_MODEL: Final = re.compile(r"(?<![^\W_])(?:gpt-?(?:4o|4\.[1-9]|[5-9])|o[1-9])(?![^\W_])")
@@ -274,6 +426,6 @@ def family_of(profile: ModelProfile, model: str | None) -> TokenFamily:
 
 def _claude_family(name: str) -> TokenFamily:
     version = _VERSION.search(name)
-    if version and (int(version[1]), int(version[2] or 0)) >= (4, 8):
+    if version and (int(version[1]), int(version[2] or 0)) >= (4, 7):
         return TokenFamily.CLAUDE_4_8
     return TokenFamily.CLAUDE_3

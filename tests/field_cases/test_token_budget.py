@@ -161,7 +161,7 @@ class TestScripts:
         ]
         assert {result["status"] for result in results} == {201}
         task = texts[50]
-        for model in (None, "claude", "gpt-4o"):
+        for model in (None, "gpt-4o", "gpt-4"):  # of the Claude families: tests/core/test_token_packs.py
             for fmt in FORMATS:
                 for budget in (400, 2_500):
                     response = ask(api, task, model=model, token_budget=budget, format=fmt)
