@@ -1,6 +1,6 @@
 """An answer fits what a client takes, and says what had to go."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contextpack.core.fitting import TRUNCATED, answer_tokens, fitted
@@ -44,6 +44,7 @@ def test_where_cutting_texts_is_not_enough_lists_are_cut():
     assert "lists after" in cut[TRUNCATED]
 
 
-@given(st.lists(st.text(max_size=1_000), max_size=10))
+@settings(max_examples=10)  # each is measured many times over
+@given(st.lists(st.text(max_size=600), max_size=10))
 def test_whatever_is_answered_fits(contents):
     assert answer_tokens(fitted({"items": [item(text) for text in contents]}, limit=1_000)) <= 1_000
