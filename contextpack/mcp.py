@@ -84,14 +84,14 @@ def _text(text: str) -> dict[str, str]:
 
 def _told(result: Mapping[str, Any]) -> str:
     """Say all that an answer says: a pack of text as the text that it is, all else as JSON."""
-    if result.keys() == {_MARKDOWN}:
-        return str(result[_MARKDOWN])
-    return dump_json(result).decode()
+    beside = {name: value for name, value in result.items() if name != _MARKDOWN}
+    pack: str = result.get(_MARKDOWN, "")
+    return pack + (dump_json(beside).decode() if beside else "")
 
 
 def _refusal_text(name: str, problem: Mapping[str, Any]) -> str:
     """Say what was wrong, where, and what to do, so that the next call can be right."""
-    lines = [f"{name} did nothing. {problem['detail'].rstrip('.')}."]
+    lines = [f"{name} failed: {problem['detail']}"]
     lines += [f"- {error['field']}: {error['message']}" for error in problem.get("errors", ())]
     return "\n".join([*lines, *_ADVICE.get(problem["status"], ())])
 

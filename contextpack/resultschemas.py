@@ -118,6 +118,8 @@ GET_CONTEXT_RESULT: Final = _answering(
         "cursor": _CURSOR,
         "follow_ups": _told(_LIST_OF_OPEN, "calls worth making next"),
         "working_memory": _told(_OPEN_OR_NULL, "with a session_id: what changed since its last answer"),
+        "delta": _told(_TEXT, "reset, where since was unknown: let go of all that you held"),
+        "delta_cursor": _told(_TEXT, "format=markdown: the cursor of working_memory"),
         "receipt": _OPEN_OR_NULL,
         "graph": {"type": "null"},
         "pin": _OPEN_OR_NULL,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from contextpack.answering import answer_context
+from contextpack.answering import CURSOR_HEADER, DELTA_CURSOR_HEADER, DELTA_HEADER, answer_context
 from contextpack.core.mql import MQL_SCHEMA, Expand, Mql, parse_mql
 from contextpack.navigating import expand
 from contextpack.querying import answer_query
@@ -46,6 +46,8 @@ from memories.serializers import CaptureSerializer, MemorySerializer, SupersedeS
 SEARCH_LIMIT: Final = 10
 TITLE_LENGTH: Final = 80
 UNCITED: Final = "cortex-memory://"  # the address of a memory that cites nothing
+# What a route says in headers and a reader must know, under the name that it has in a tool's answer.
+_BESIDE: Final = {DELTA_HEADER: "delta", CURSOR_HEADER: "cursor", DELTA_CURSOR_HEADER: "delta_cursor"}
 _FETCHED: Final = ("kind", "layer", "occurred_at", "superseded_by", "source_urls")
 
 Arguments = Mapping[str, Any]
@@ -170,8 +172,10 @@ class _SupersedeToolSerializer(SupersedeSerializer):
 
 def _get_context(caller: Caller, arguments: Arguments, now: datetime) -> Result:
     request = context_request(caller, ContextRequestSerializer.read(arguments), now=now)
-    body = answer_context(caller, request).body
-    return {"markdown": body} if isinstance(body, str) else body
+    answer = answer_context(caller, request)
+    body = {"markdown": answer.body} if isinstance(answer.body, str) else answer.body
+    beside = {name: answer.headers[header] for header, name in _BESIDE.items() if header in answer.headers}
+    return {**body, **beside}
 
 
 def _query_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result:

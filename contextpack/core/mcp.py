@@ -208,8 +208,10 @@ def _is_modern(method: str, params: Params, headers: Headers | None) -> bool:
     named = None if headers is None else headers.version
     if method == "initialize" and (stated is None or named not in MODERN):
         return False  # whatever a client stamps on it: nobody else can have meant it
+    if stated in HANDSHAKE and named in {None, stated}:
+        return False  # said in the new way, but it is one of the old revisions
     if named is None or named in HANDSHAKE:
-        if stated is None or stated == named:
+        if stated is None:
             return False
         if headers is not None:
             return _contradicted(method, named)

@@ -182,6 +182,11 @@ class TestModern:
         reply = answer(modern("server/discover"), Box(), headers=Headers())
         assert code(reply) == -32601
 
+    @pytest.mark.parametrize("headers", [None, Headers(), Headers(version="2025-06-18")])
+    def test_whoever_names_an_older_revision_in_this_way_is_served_by_its_rules(self, headers):
+        sent = message(_meta={**ENVELOPE, VERSION_KEY: "2025-06-18"})
+        assert body(answer(sent, Box(), headers=headers))["result"].keys() == {"tools"}
+
     def test_both_eras_may_take_turns(self):
         assert "resultType" in body(answer(modern(), Box(), spoken="2025-11-25"))["result"]
         assert "resultType" not in body(answer(message(), Box(), spoken="2025-11-25"))["result"]

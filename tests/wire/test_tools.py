@@ -130,6 +130,15 @@ class TestTwins:
             text = ask(api, TASK, format="markdown").content.decode()
             assert use(api, "get_context", task=TASK, format="markdown") == {"markdown": text}
 
+    def test_what_the_route_says_in_headers_is_said_beside_the_pack(self, api):
+        make_corpus(api.vault, 40)
+        asked = {"task": TASK, "format": "markdown", "session_id": "s"}
+        told = use(api, "get_context", **asked, token_budget=300)
+        assert told.keys() == {"markdown", "cursor", "delta_cursor"}
+        assert "delta" not in use(api, "get_context", **asked, since=int(told["delta_cursor"]))
+        assert use(api, "get_context", **asked, since=999)["delta"] == "reset"
+        assert use(api, "get_context", **{**asked, "format": "smp"}, since=999)["delta"] == "reset"
+
     @pytest.mark.parametrize(
         "mql",
         [{"find": "search index", "k": 5}, {"ask": "search index", "model": "gpt", "min_relevance": 0.1}],
