@@ -35,7 +35,8 @@ class Command(BaseCommand):
             call_command("migrate", interactive=False, verbosity=0)
         base = f"http://{_shown(options['host'])}:{options['port']}"
         self.stdout.write(
-            f"Cortex  {base}\n  API     {base}/v1/  (described at {base}/docs)\n  Admin   {base}/admin/"
+            f"Cortex  {base}\n  API     {base}/v1/  (described at {base}/docs)\n  MCP     {base}/mcp\n"
+            f"  Admin   {base}/admin/"
         )
         self._welcome()
         self.stdout.flush()
