@@ -24,6 +24,7 @@ from contextpack.core.types import (
     PackFormat,
     PackLayer,
     PinStub,
+    Pool,
 )
 from contextpack.items import whole_item
 from contextpack.models import Receipt
@@ -89,20 +90,21 @@ def answer_context(caller: Caller, request: ContextRequest) -> Answer:
         withdrawn faster than they can be packed.
     """
     for _ in range(ATTEMPTS):
-        pack = assemble(gather_candidates(caller, request), request)
-        told = _record(caller, request, pack)
+        pool = gather_candidates(caller, request)
+        pack = assemble(pool, request)
+        told = _record(caller, request, pool, pack)
         if told is not None:
             return _render(caller, request, pack, told)
     raise Unavailable("what this pack would hold is being withdrawn; try again")
 
 
-def _record(caller: Caller, request: ContextRequest, pack: Pack) -> _Told | None:
+def _record(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> _Told | None:
     """Step the session and write receipt and pin, all of it or none.
 
     Returns: None, and nothing is written, where not all of the pack may be served any more. An answer that
         changes nothing is as good as one that was given a moment before.
     """
-    receipt = wanted_receipt(caller, request, pack)
+    receipt = wanted_receipt(caller, request, pool, pack)
     if request.session_id is None and not request.pin:
         if receipt:
             save_patiently(receipt)

@@ -33,7 +33,7 @@ def receipt_as_wire(caller: Caller, receipt: Receipt) -> dict[str, Any]:
     A memory that moved since to a project which the caller does not see is left out wherever it stands.
     """
     named = {ref for line in (*receipt.items, *receipt.fates) for ref in _named_in(line)}
-    unseen = _unseen(caller, named)
+    unseen = unseen_by(caller, named)
     return {
         "id": receipt.ref,
         "assembled_at": receipt.assembled_at.isoformat(),
@@ -55,7 +55,7 @@ def _named_in(line: Mapping[str, Any]) -> set[str]:
     return {line["ref"], *line.get("folded_refs", ()), *([line["into"]] if line.get("into") else [])}
 
 
-def _unseen(caller: Caller, refs: Collection[str]) -> frozenset[str]:
+def unseen_by(caller: Caller, refs: Collection[str]) -> frozenset[str]:
     """Return those of the refs that lie in projects which the caller does not see; one statement, or none."""
     if caller.projects is None or not refs:
         return frozenset()
@@ -92,13 +92,22 @@ def why_not(caller: Caller, receipt: Receipt, ref: str) -> dict[str, Any]:
     fate = fate_of(ref, fates_from_wire(receipt.fates))
     if fate is None:
         return {**told, "reason": _absence(memory, receipt)}
-    return {**told, **_seen_of(fate, _unseen(caller, [fate["into"]] if "into" in fate else []))}
+    return {**told, **_seen_of(fate, unseen_by(caller, [fate["into"]] if "into" in fate else []))}
 
 
 def _absence(memory: Memory, receipt: Receipt) -> str:
-    """Tell why retrieval never offered a memory; what bars it from any pack comes first."""
-    at, asked = receipt.assembled_at, receipt.request
+    """Tell why retrieval never offered a memory."""
+    asked = receipt.request
     as_of, known_at = (datetime.fromisoformat(asked[name]) for name in ("as_of", "known_at"))
+    return absence_of(memory, receipt, at=receipt.assembled_at, as_of=as_of, known_at=known_at)
+
+
+def absence_of(memory: Memory, receipt: Receipt, *, at: datetime, as_of: datetime, known_at: datetime) -> str:
+    """Tell why a memory could not be offered to a receipt's question at other moments than its own.
+
+    What bars a memory from any pack comes first.
+    """
+    asked = receipt.request
     elsewhere = asked["project"] is not None and memory.project not in ("", asked["project"])
     checks: Mapping[str, bool] = {
         "redacted": memory.redacted_at is not None,

@@ -33,6 +33,9 @@ class Receipt(TenantModel):
     coverage = models.JSONField(default=dict)
     items = models.JSONField(default=list)
     fates = models.JSONField(default=list)
+    pool = models.JSONField(
+        default=dict, help_text="how every candidate matched, so that they can be packed again"
+    )
     pack_digest = models.CharField(max_length=80)
 
     class Meta:

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db.models import Q, TextField
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
 from contextpack.core.canonical import canonical_bytes, digest, pack_digest
 from contextpack.core.envelope import build_envelope, coverage_block
-from contextpack.core.receipts import fates_as_wire, receipt_items
+from contextpack.core.receipts import fates_as_wire, pool_as_wire, pool_without_words, receipt_items
 from contextpack.core.rendering import as_json, as_markdown
-from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, ReceiptStub
+from contextpack.core.types import ContextRequest, Pack, PackFormat, PinStub, Pool, ReceiptStub
 from contextpack.models import Pin, Receipt
 from memories.access import Caller, scope_digest
 from memories.core.passages import quotes
@@ -58,7 +58,7 @@ def is_still_served(caller: Caller, pack: Pack, *, at: datetime, hold: bool) -> 
 # -- Receipts ------------------------------------------------------------------------------------
 
 
-def draft_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Receipt:
+def draft_receipt(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> Receipt:
     """Write down what is served to whom and why; nothing is saved yet."""
     return Receipt(
         vault_id=caller.vault.pk,
@@ -74,6 +74,7 @@ def draft_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Receip
         coverage=coverage_block(pack.coverage, stated=pack.stated),
         items=receipt_items(pack),
         fates=fates_as_wire(fate for fate in pack.fates if fate.outcome != "packed"),
+        pool=pool_as_wire(pool.candidates),
         pack_digest=pack_digest(pack),
     )
 
@@ -90,8 +91,8 @@ def stub_of(receipt: Receipt | None) -> ReceiptStub | None:
     )
 
 
-def wanted_receipt(caller: Caller, request: ContextRequest, pack: Pack) -> Receipt | None:
-    return draft_receipt(caller, request, pack) if settings.CORTEX_RECEIPTS == "all" else None
+def wanted_receipt(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> Receipt | None:
+    return draft_receipt(caller, request, pool, pack) if settings.CORTEX_RECEIPTS == "all" else None
 
 
 def save_patiently(receipt: Receipt) -> None:
@@ -130,13 +131,16 @@ def blank_receipts(vault_id: str, refs: Collection[str]) -> int:
 
     Returns: how many receipts had any.
     """
-    rows = Receipt.objects.filter(vault_id=vault_id).annotate(text=Cast("items", TextField()))
+    rows = Receipt.objects.filter(vault_id=vault_id).annotate(
+        text=Concat(Cast("items", TextField()), Cast("pool", TextField()))
+    )
     named = reduce(or_, (Q(text__contains=json.dumps(ref)) for ref in refs), Q(pk__in=[]))
-    served = dict(rows.filter(named).values_list("pk", "items"))
-    for pk, items in served.items():
+    for pk, items, pool in (holding := list(rows.filter(named).values_list("pk", "items", "pool"))):
         blanked = [_without_words(item) if item["ref"] in refs else item for item in items]
-        Receipt.objects.filter(vault_id=vault_id, pk=pk).update(items=blanked)
-    return len(served)
+        Receipt.objects.filter(vault_id=vault_id, pk=pk).update(
+            items=blanked, pool=pool_without_words(pool, refs)
+        )
+    return len(holding)
 
 
 def _without_words(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -157,3 +157,53 @@ class ToolSchemaSerializer(StrictSerializer):
     """`GET /v1/tools/schema`."""
 
     format = serializers.ChoiceField(choices=_choices(SchemaFormat), default=SchemaFormat.OPENAI.value)
+
+
+# -- A replayed receipt, as the OpenAPI document has it --------------------------------------------
+
+
+class ReplayChange(serializers.Serializer[Any]):
+    ref = serializers.CharField()
+    was = serializers.CharField(help_text="served, folded_into or outbid")
+    now = serializers.CharField(
+        help_text="forgotten redacted archived pending expired other_project superseded filtered, or amended: "
+        "something that packing sees was changed of it"
+    )
+    replacement = serializers.CharField(allow_null=True, help_text="what stands in its place now")
+
+
+class ReplayForm(serializers.Serializer[Any]):
+    ref = serializers.CharField()
+    rung = serializers.CharField()
+
+
+class ReplayReshaped(serializers.Serializer[Any]):
+    ref = serializers.CharField()
+    was = serializers.CharField()
+    now = serializers.CharField()
+
+
+class ReplayBudget(serializers.Serializer[Any]):
+    tokens = serializers.IntegerField()
+    used = serializers.IntegerField()
+
+
+class Replay(serializers.Serializer[Any]):
+    receipt = serializers.CharField()
+    replayed_at = serializers.DateTimeField()
+    identical = serializers.BooleanField(help_text="the same memories in the same forms, words and order")
+    pack_digest = serializers.CharField(help_text="of the pack that was served")
+    replayed_digest = serializers.CharField(help_text="of what would be packed now")
+    changes = ReplayChange(
+        many=True, help_text="what became of candidates since, those that were served first"
+    )
+    left = ReplayForm(many=True, help_text="served then, not packed now")
+    entered = ReplayForm(many=True, help_text="packed now, not served then")
+    reshaped = ReplayReshaped(many=True, help_text="packed both times, in another form")
+    reordered = serializers.BooleanField(
+        help_text="whether what is packed both times stands in another order"
+    )
+    budget = ReplayBudget()
+    items = serializers.ListField(
+        child=serializers.DictField(), help_text="what would be packed now, as a receipt has it"
+    )

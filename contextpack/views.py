@@ -16,9 +16,11 @@ from contextpack.books import find_pin, find_receipt, receipt_as_wire, why_not
 from contextpack.core.mql import MQL_SCHEMA, Expand, from_query_params, parse_mql
 from contextpack.navigating import expand
 from contextpack.querying import answer_query
+from contextpack.replaying import replay
 from contextpack.serializers import (
     ContextRequestSerializer,
     ExpandSerializer,
+    Replay,
     SchemaFormat,
     ToolCallSerializer,
     ToolSchemaSerializer,
@@ -136,6 +138,27 @@ class WhyNotView(APIView):
         refuse_query(request)
         caller = caller_of(request)
         return Response(why_not(caller, find_receipt(caller, ref), memory))
+
+
+class ReplayView(APIView):
+    """`/v1/receipts/{ref}/replay`: the same candidates packed again."""
+
+    scopes: ClassVar = {"GET": Scope.READ}
+
+    @extend_schema(
+        operation_id="replay_receipt",
+        parameters=[_REF],
+        responses={200: Replay},
+        description=(
+            "Packs the candidates of a receipt again, matched as they were, from what their memories are today, and "
+            "compares: the same pack, or what became of candidates since and how the pack would differ. No memory "
+            "text is told."
+        ),
+    )
+    def get(self, request: Request, ref: str) -> Response:
+        refuse_query(request)
+        caller = caller_of(request)
+        return Response(replay(caller, find_receipt(caller, ref), now=timezone.now()))
 
 
 class PinView(APIView):

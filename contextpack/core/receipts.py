@@ -1,10 +1,13 @@
-"""What a receipt remembers of a pack: each item's why, and what became of every candidate that is not in it."""
+"""What a receipt remembers of a pack: each item's why, what became of every candidate that is not in it, and how all
+of them matched, so that the same candidates can be packed again."""
 
-from collections.abc import Iterable
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from contextpack.core.envelope import Why, project_memory_object, rounded
-from contextpack.core.types import Fate, Item, Pack
+from contextpack.core.types import Candidate, Fate, Item, Pack, PackLayer
 
 
 def receipt_items(pack: Pack) -> list[dict[str, Any]]:
@@ -40,6 +43,114 @@ def fates_as_wire(fates: Iterable[Fate]) -> list[dict[str, Any]]:
 def fates_from_wire(rows: Iterable[dict[str, Any]]) -> tuple[Fate, ...]:
     """Return the fates that a receipt kept."""
     return tuple(Fate(**row) for row in rows)
+
+
+# -- Candidates, for a replay ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """How one candidate answered a task, and a mark by which a later change of its memory is seen."""
+
+    ref: str
+    layer: PackLayer
+    relevance: float | None
+    basis: str | None
+    retrievers: tuple[str, ...]
+    words: tuple[str, ...]
+    rank: int | None
+    mark: int
+
+    def again(self, candidate: Candidate, *, layer: PackLayer) -> Candidate:
+        """Return the candidate of today's memory, matched as it was then."""
+        return replace(
+            candidate,
+            layer=layer,
+            relevance=self.relevance,
+            relevance_basis=self.basis,
+            retrievers=self.retrievers,
+            matched_terms=self.words,
+            fused_rank=self.rank,
+        )
+
+
+def pool_as_wire(candidates: Iterable[Candidate]) -> dict[str, Any]:
+    """Return how candidates matched, in a form that is kept as JSON; `pool_from_wire` reads it.
+
+    A hundred of them go into every receipt, so the rows are bare lists, and words are kept once.
+    """
+    found = tuple(candidates)
+    words = {
+        word: place for place, word in enumerate(dict.fromkeys(w for c in found for w in c.matched_terms))
+    }
+    return {
+        "words": list(words),
+        "rows": [
+            [
+                candidate.ref,
+                candidate.layer.value,
+                candidate.relevance,
+                candidate.relevance_basis,
+                list(candidate.retrievers),
+                [words[word] for word in candidate.matched_terms],
+                candidate.fused_rank,
+                mark_of(candidate),
+            ]
+            for candidate in found
+        ],
+    }
+
+
+def pool_from_wire(kept: Mapping[str, Any]) -> tuple[Matched, ...]:
+    """Return how the candidates of a receipt matched."""
+    words = kept["words"]
+    return tuple(
+        Matched(
+            ref=ref,
+            layer=PackLayer(layer),
+            relevance=relevance,
+            basis=basis,
+            retrievers=tuple(retrievers),
+            words=tuple(words[place] for place in places),
+            rank=rank,
+            mark=mark,
+        )
+        for ref, layer, relevance, basis, retrievers, places, rank, mark in kept["rows"]
+    )
+
+
+def pool_without_words(kept: Mapping[str, Any], refs: Collection[str]) -> dict[str, Any]:
+    """Return what was kept of candidates without the words of these, and without those that nobody else had."""
+    rows = [[*row[:5], [] if row[0] in refs else row[5], *row[6:]] for row in kept.get("rows", ())]
+    used = sorted({place for row in rows for place in row[5]})
+    moved = {place: position for position, place in enumerate(used)}
+    return {
+        "words": [kept["words"][place] for place in used],
+        "rows": [[*row[:5], [moved[place] for place in row[5]], *row[6:]] for row in rows],
+    }
+
+
+def mark_of(candidate: Candidate) -> int:
+    """Return a number that changes when something is said of a memory that packing or a reader sees.
+
+    Its content never changes in place and has no part in it. Equal on every machine; no protection against intent.
+    """
+    said = (
+        candidate.summary,
+        candidate.kind.value,
+        candidate.occurred_at and candidate.occurred_at.timestamp(),
+        candidate.confidence,
+        candidate.trust,
+        candidate.occurrences,
+        candidate.source_urls,
+        candidate.entities,
+        sorted(candidate.conflicts_with),
+        candidate.thread,
+        candidate.position,
+        candidate.speaker,
+        candidate.protected,
+    )
+    return zlib.crc32(repr(said).encode("utf-8", "surrogatepass"))
 
 
 def _served(item: Item) -> dict[str, Any]:

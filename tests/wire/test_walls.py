@@ -114,6 +114,7 @@ CALLS = (
     _call("GET", "expand", READ, path="expand?ref={query_cursor}&direction=more"),
     _call("GET", "receipts/<str:ref>", READ, path="receipts/{receipt}"),
     _call("GET", "receipts/<str:ref>/why-not/<str:memory>", READ, path="receipts/{receipt}/why-not/{memory}"),
+    _call("GET", "receipts/<str:ref>/replay", READ, path="receipts/{receipt}/replay"),
     _call("GET", "pins/<str:ref>", READ, path="pins/{pin}"),
     _tool("get_context", task="Zebulon ledger"),
     _tool("query_memory", find="Zebulon ledger"),
