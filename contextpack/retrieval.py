@@ -340,4 +340,4 @@ def _basis(match: Match | None) -> str | None:
 def _hashes_of(matches: Iterable[Match], language: str) -> dict[str, frozenset[int]]:
     """Return the hashed terms of every word by which something matched."""
     words = {word for match in matches for word in match.words}
-    return {word: hash_terms(terms(word, language)) for word in words}
+    return {word: hash_terms(terms(word, language), language) for word in words}

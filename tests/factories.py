@@ -65,7 +65,7 @@ def make_memory(
         "captured_at": at,
         "recorded_at": at,
         "true_since": at,
-        "term_hashes": pack_hashes(hash_terms(terms(content, vault.language))),
+        "term_hashes": pack_hashes(hash_terms(terms(content, vault.language), vault.language)),
     }
     memory = Memory.objects.create(vault=vault, content=content, kind=kind, **(defaults | fields))
     if source_url is not None:

@@ -21,6 +21,8 @@ from hashlib import sha256
 
 import snowballstemmer
 
+from memories.core.stopwords import ENGLISH, MEANT, NEGATIONS, STOP_WORDS_OF
+
 DEFAULT_LANGUAGE = "english"
 HEAD_SENTENCE_LIMIT = 240
 ELLIPSIS = "…"
@@ -31,18 +33,11 @@ def word_set(listing: str) -> frozenset[str]:
     return frozenset(listing.split())
 
 
-# Negations are no stop words: "is" and "is not" must stay apart. Nor is "may", which is also a month.
-STOP_WORDS = word_set(
-    """a about above after again all am an and any are as at be because been before being below between both
-    but by can could did do does doing down during each few for from further had has have having he her here
-    hers herself him himself his how i if in into is it its itself just let me more most my myself of off on
-    once only or other our ours ourselves out over own same she should so some such than that the their theirs
-    them themselves then there these they this those through to too under until up us very was we were what
-    when where which while who whom why will with would you your yours yourself yourselves"""
-)
+STOP_WORDS = word_set(ENGLISH)
 
 _LONGEST_TERM = 64  # what is longer is cut into pieces of this size
 _LONGEST_STEMMED = 40
+_SHORTEST_STEMMED_AGAIN = 3  # letters
 _LONGEST_CACHED_TOKEN = 64
 _LONGEST_MARK_RUN = 30  # Unicode's own bound (UAX #15, stream-safe text)
 
@@ -119,8 +114,16 @@ _VOWEL_SIGNS = {
     for sign in range(0x3E, 0x4D)
     if chr(base + sign - 0x38).isalnum()
 }
+# Arabic letters that are written one for another, and the stroke that only stretches a word.
+_ARABIC_VARIANTS = str.maketrans(
+    {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ـ": None}
+)
+_PERSIAN_VARIANTS = str.maketrans({"أ": "ا", "إ": "ا", "ٱ": "ا", "ى": "ی", "ي": "ی", "ك": "ک", "ـ": None})
+# Portuguese plurals in -ões, and either number typed without its marks.
+_PORTUGUESE_ENDING = re.compile(r"(?<=\w\w)([cç]?)(?:[oõ]es|[aã]o)$")
 _TAILS_DROPPED = frozenset({"s", "re", "ve", "ll", "d", "m"})
-_ACCENTS_AFTER_STEMMING = frozenset(snowballstemmer.algorithms()) - {"english", "porter"}
+LANGUAGES = tuple(sorted(snowballstemmer.algorithms()))  # those whose stems are known
+_ACCENTS_AFTER_STEMMING = frozenset(LANGUAGES) - {"english", "porter", "turkish"}
 
 # -- Normal forms --------------------------------------------------------------------------------
 
@@ -173,8 +176,9 @@ def terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
 
 
 def content_terms(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
-    """Return the terms that carry meaning: `terms` without stop words."""
-    return [term for term in terms(text, language) if term not in _STOP_TERMS]
+    """Return the terms that carry meaning: `terms` without the stop words of the language, and of English."""
+    dropped = stop_terms(language)
+    return [term for term in terms(text, language) if term not in dropped]
 
 
 def term_words(text: str, language: str = DEFAULT_LANGUAGE) -> dict[str, str]:
@@ -290,9 +294,20 @@ def _term(word: str, language: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str, language: str) -> str:
-    if language in _ACCENTS_AFTER_STEMMING:  # their rules read accents: Russian -ый, French -é
-        return _bare(_snowball(word, language))
-    return _snowball(_bare(word), language)
+    if not word.isascii():
+        word = word.translate(_PERSIAN_VARIANTS if language == "persian" else _ARABIC_VARIANTS)
+    if language not in _ACCENTS_AFTER_STEMMING:
+        return _snowball(_bare(word), language)
+    if language == "portuguese":
+        word = _PORTUGUESE_ENDING.sub(_portuguese_singular, word)
+    bare = _bare(_snowball(word, language))  # their rules read accents: Russian -ый, French -é
+    # So that a word finds itself typed without its accents, whose stem may be shorter.
+    is_short = len(bare) <= _SHORTEST_STEMMED_AGAIN
+    return _snowball(bare, language) if bare.isascii() and not (word.isascii() or is_short) else bare
+
+
+def _portuguese_singular(ending: re.Match[str]) -> str:
+    return "ção" if ending[1] else "ão"
 
 
 def _bare(word: str) -> str:
@@ -318,7 +333,14 @@ def _stemmer(language: str) -> "snowballstemmer.stemmer | None":
     return snowballstemmer.stemmer(language) if language in snowballstemmer.algorithms() else None
 
 
-_STOP_TERMS = STOP_WORDS | {_stem(word, DEFAULT_LANGUAGE) for word in STOP_WORDS}
+@lru_cache(maxsize=64)
+def stop_terms(language: str) -> frozenset[str]:
+    """Return the terms that are left out where a language is spoken; English words are everywhere among them."""
+    meant = word_set(MEANT.get(language, ""))
+    dropped = (STOP_WORDS | word_set(STOP_WORDS_OF.get(language, ""))) - meant
+    kept = {_stem(word, language) for word in meant | word_set(NEGATIONS.get(language, ""))}
+    return (dropped | {_stem(word, language) for word in dropped}) - kept
+
 
 # -- Hashes of terms -----------------------------------------------------------------------------
 
@@ -328,9 +350,9 @@ def term_hash(term: str) -> int:
     return zlib.crc32(term.encode())
 
 
-def hash_terms(found: Iterable[str]) -> frozenset[int]:
-    """Return the set of numbers by which two texts are compared; stop words do not count."""
-    return frozenset(term_hash(term) for term in set(found) - _STOP_TERMS)
+def hash_terms(found: Iterable[str], language: str = DEFAULT_LANGUAGE) -> frozenset[int]:
+    """Return the set of numbers by which two texts are compared; stop words of the language do not count."""
+    return frozenset(term_hash(term) for term in set(found) - stop_terms(language))
 
 
 def pack_hashes(hashes: frozenset[int]) -> bytes:

@@ -113,7 +113,9 @@ def _prepare(landing: Landing, row: Row) -> Memory | str:
     content = str(text["content"])
     derived = {
         "content_hash": random_word(HASH_LENGTH) if redacted else content_hash(content),
-        "term_hashes": pack_hashes(hash_terms(terms(content, landing.vault.language))),
+        "term_hashes": pack_hashes(
+            hash_terms(terms(content, landing.vault.language), landing.vault.language)
+        ),
         "true_since": true_since_of(row["valid_from"], row["occurred_at"], row["captured_at"]),
     }
     stated = {name: value for name, value in row.items() if name != "entities"}

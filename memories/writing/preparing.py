@@ -95,7 +95,7 @@ def prepare(given: MemoryInput, *, language: str, status: Status, now: datetime)
         given=masked,
         layer=masked.layer or layer_of(masked.kind),
         content_hash=content_hash(masked.content),
-        term_hashes=pack_hashes(hash_terms(terms(masked.content, language))),
+        term_hashes=pack_hashes(hash_terms(terms(masked.content, language), language)),
         entities=entity_names(masked.entities) or entity_names(spot_entities(masked.content)),
         flags=flags_of(texts_of(masked), masked=count > 0),
         captured_at=captured_at,

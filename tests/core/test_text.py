@@ -3,9 +3,11 @@ import threading
 import unicodedata
 
 import pytest
+import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memories.core.stopwords import NEGATIONS, STOP_WORDS_OF
 from memories.core.text import (
     STOP_WORDS,
     content_hash,
@@ -166,6 +168,67 @@ class TestTerms:
         for thread in threads:
             thread.join()
         assert answers == [expected] * 4
+
+
+# By language: what finds each other, then what a text says no with.
+LANGUAGES = {
+    "german": ("Häuser Haus, Verträge Vertrag, Haeuser Häuser, Mueller Müller, Straße STRASSE, Schlüsseln Schluessel", "nicht"),
+    "french": ("élèves eleve, chevaux cheval, réunions REUNION, clés clé, cœurs coeur", "pas"),
+    "spanish": ("reuniones reunión, reuniones reunion, llaves llave, canciones cancion, cafés cafe, niños nino", "no"),
+    "italian": ("riunioni riunione, città citta, uffici ufficio, caffè caffe", "non"),
+    "portuguese": ("reuniões reunião, reuniões reuniao, reunioes reunião, organizações organizacao, chaves chave", "não"),
+    "dutch": ("vergaderingen vergadering, sleutels sleutel, huizen huis, coördinatie coordinatie", "niet"),
+    "swedish": ("nycklarna nycklar, bilarna bil, möten mote, mötet möte", "inte"),
+    "danish": ("nøgler nøgle, møder møde, bilerne bil, møder moder", "ikke"),
+    "norwegian": ("møtene møte, bilene bil, hytter hytte, møtene mote", "ikke"),
+    "finnish": ("taloissa talo, autolla auto, kirjat kirja, päivät paiva", "ei"),
+    "hungarian": ("kulcsok kulcs, házak ház, megbeszélések megbeszeles, kulcsokkal kulcs", "nem"),
+    "romanian": ("ședințele ședință, şedinţele ședinta, orașele oraș, cărți carte", "nu"),
+    "turkish": ("anahtarlar anahtar, toplantılar toplantı, toplantilar toplantı, ISPARTA ısparta, İZMİR izmir", "değil"),
+    "russian": ("ключи ключ, ёлки елка, встречи встреча, решения решение, ящике ЯЩИК", "не"),
+    "arabic": ("المفاتيح مفاتيح, الاجتماعات اجتماع, أحمد احمد, مُحَمَّد محمد, محمـــد محمد, على علي", "ليس"),
+    "greek": ("κλειδιά κλειδί, ΣΥΡΤΑΡΙΑ συρτάρι, δρόμος ΔΡΟΜΟΣ, δρόμους δρόμος, συναντήσεις συνάντηση", "δεν"),
+    "hindi": ("चाबियाँ चाबी, बैठकें बैठक, किताबें किताब, ज़मीन जमीन", "नहीं"),
+    "english": ("הַמַּפְתֵּחַ המפתח, khóa khoa, đường duong, أحمد احمد, محمـــد محمد, naïve naive, Straße strasse, Ёлка елка", "not"),
+}  # fmt: skip
+
+
+class TestLanguages:
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_an_inflected_or_bare_form_finds_a_word(self, language):
+        for pair in LANGUAGES[language][0].split(", "):
+            found, asked = pair.split()
+            assert set(terms(asked, language)) <= set(terms(found, language)), pair
+
+    @pytest.mark.parametrize("language", NEGATIONS)
+    def test_a_negation_is_never_dropped(self, language):
+        assert LANGUAGES[language][1] in NEGATIONS[language].split()
+        for word in NEGATIONS[language].split():
+            assert content_terms(word, language) == terms(word, language) != [], word
+
+    @pytest.mark.parametrize("language", STOP_WORDS_OF)
+    def test_its_small_words_carry_no_meaning(self, language):
+        small = STOP_WORDS_OF[language].split()
+        kept = [word for word in small if content_terms(word, language)]
+        assert len(kept) <= 0.06 * len(small), kept  # those whose stem is that of a word that is meant
+        assert len(set(small)) == len(small)
+
+    def test_each_list_is_for_a_language_whose_stems_are_known(self):
+        assert set(STOP_WORDS_OF) <= set(snowballstemmer.algorithms())
+        assert set(STOP_WORDS_OF) == set(NEGATIONS)
+
+    def test_the_stop_words_of_one_language_mean_something_in_another(self):
+        assert content_terms("die Katze", "english") == ["die", "katz"]
+        assert content_terms("die Katze", "german") == ["katz"]
+        assert content_terms("on yıl", "turkish")[0] == "on"
+
+    def test_english_small_words_are_dropped_everywhere_and_are_what_they_were(self):
+        assert content_terms("the keys with this", "german") == terms("keys", "german")
+        assert len(STOP_WORDS) == 123
+
+    def test_two_texts_are_compared_without_the_stop_words_of_their_language(self):
+        first, second = (terms(text, "german") for text in ("der Schlüssel", "ein Schlüssel"))
+        assert hash_terms(first, "german") == hash_terms(second, "german")
 
 
 class TestJoinGrams:

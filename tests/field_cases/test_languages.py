@@ -4,7 +4,10 @@ import unicodedata
 
 import pytest
 
+from memories.models import Memory
+from memories.search import fulltext
 from tests.clients import Api, api_of
+from tests.factories import make_vault
 from tests.wire.asking import ask, contents, expand, get, ok, query, refs, smp, use
 
 pytestmark = pytest.mark.django_db
@@ -100,6 +103,71 @@ class TestForms:
     )
     def test_spaced_scripts_are_found_by_word(self, api, stored, asked):
         finds(api, api.remember(stored)["ref"], *asked.split())
+
+
+# By language: what is remembered first, a question in other forms of its words, and one about something else.
+SPOKEN = {
+    "german": ("Die Schlüssel der Häuser liegen in der Schublade", "Wo ist der Schluessel für das Haus?", "Wann ist das mit dem Zahnarzt?"),
+    "french": ("Les clés des élèves sont dans le tiroir", "Où est la cle de l'eleve ?", "Quand est-ce que je vais chez le dentiste ?"),
+    "spanish": ("Las llaves de las habitaciones están en los cajones", "¿Dónde está la llave de la habitacion?", "¿Cuándo es lo del dentista?"),
+    "italian": ("Le finestre delle città restano aperte", "Perché è aperta la finestra in citta?", "Quando è che vado dal dentista?"),
+    "portuguese": ("As reuniões sobre as organizações são na sala azul", "Onde é a reuniao da organização?", "Quando é que eu vou ao dentista?"),
+    "dutch": ("De sleutels van de huizen liggen in de kast", "Waar is de sleutel van het huis?", "Wanneer is dat met de tandarts?"),
+    "russian": ("Ключи от новых домов лежат в ящиках", "Где ключ от нового дома?", "Когда это было у стоматолога?"),
+    "swedish": ("Bilarna står vid mötena i Uppsala", "Var är bilen och mötet?", "När är det hos tandläkaren?"),
+    "danish": ("Nøglerne til bilerne hænger i gangen", "Hvor er nøglen til bilen?", "Hvornår er det hos tandlægen?"),
+    "norwegian": ("Møtene om hyttene er på Hamar", "Hvor er møtet om hytta?", "Når er det hos tannlegen?"),
+    "finnish": ("Taloissa on kirjat pöydillä", "Missä on talo ja kirja?", "Milloin se on sitten hammaslääkärin kanssa?"),
+    "hungarian": ("A házak kulcsai a fiókokban vannak", "Hol van a ház kulcsa?", "Mikor van az a fogorvossal?"),
+    "romanian": ("Cărțile despre orașe sunt în dulap", "Unde este o carte despre oraș?", "Când este cea cu stomatologul?"),
+    "turkish": ("Anahtarlar ve kitaplar çekmecede", "Anahtar ile kitap nerede?", "Dişçi ile olan ne zaman?"),
+    "arabic": ("المفاتيح والكتب في أدراج المَكتَب", "أين المفتاح في المكتب", "متى كان ذلك مع الطبيب"),
+    "greek": ("Τα κλειδιά των δρόμων είναι στα συρτάρια", "Πού είναι το ΚΛΕΙΔΙ στο συρτάρι;", "Πότε είναι αυτό με τον οδοντίατρο;"),
+    "hindi": ("चाबियाँ और किताबें मेज़ पर हैं", "चाबी और किताब कहाँ है?", "वह डॉक्टर के साथ कब था?"),
+}  # fmt: skip
+# Of the same small words, and of nothing that is asked for.
+BESIDE = {
+    "german": "Das war mit dem Garten und der Nachbarin", "french": "C'est pour que je puisse arroser le jardin",
+    "spanish": "Es lo que está en el jardín con la vecina", "italian": "È che sono dal vicino con il cane",
+    "portuguese": "É que eu estou no jardim com a vizinha", "dutch": "Dat is met de tuin en van de buren",
+    "russian": "Это было у соседа с собакой", "swedish": "Det är hos grannen med en hund",
+    "danish": "Det er hos naboen med en hund", "norwegian": "Det er hos naboen med en hund",
+    "finnish": "Se on sitten naapurin kanssa", "hungarian": "Az van a szomszéddal és a kutyával",
+    "romanian": "Este cea cu vecinul și un câine", "turkish": "O komşu ile bir köpek için",
+    "arabic": "كان ذلك مع الجار في الحديقة", "greek": "Είναι αυτό με τον γείτονα και τον σκύλο",
+    "hindi": "वह पड़ोसी के साथ बगीचे में था",
+}  # fmt: skip
+
+
+def worded(api: Api, task: str) -> list[str]:
+    """Return the refs that the words of a task find; vectors know no stop words."""
+    hits = fulltext.lookup(task, vault_id=api.vault.pk, language=api.vault.language)
+    return [Memory.objects.get(pk=hit.memory_id).ref for hit in hits]
+
+
+class TestSpokenLanguages:
+    """A vault speaks a language: its inflections find each other, and its small words find nothing."""
+
+    @pytest.mark.parametrize("language", SPOKEN)
+    def test_other_forms_of_its_words_find_a_memory(self, language):
+        api = api_of(make_vault(language=language))
+        stored, asked, _ = SPOKEN[language]
+        api.remember(BESIDE[language])
+        ref = api.remember(stored)["ref"]
+        assert worded(api, asked) == [ref]
+        body = smp(api, asked, model="gpt")
+        assert refs(body)[0] == ref
+        assert body["coverage"]["status"] == "complete"
+
+    @pytest.mark.parametrize("language", SPOKEN)
+    def test_its_small_words_find_nothing(self, language):
+        api = api_of(make_vault(language=language))
+        api.remember(BESIDE[language])
+        api.remember(SPOKEN[language][0])
+        other = SPOKEN[language][2]
+        assert worded(api, other) == []
+        found = smp(api, other, model="gpt")["items"]
+        assert not [item for item in found if "fts" in item["why"]["retrievers"]]
 
 
 class TestSurrogates:
