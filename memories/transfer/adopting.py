@@ -250,7 +250,7 @@ class _Run:
             )
             named = () if message.speaker in _ROLES else (message.speaker,)
             yield _Claim(
-                place=f"{talk.external_id[:60]}#{message.external_id[:40]}",
+                place=f"{talk.external_id[:80]}#{position}",
                 row=row,
                 sources=kept.sources(ref, message.external_id),
                 entities=tuple(dict.fromkeys((*named, *spot_entities(message.text)))),

@@ -24,7 +24,7 @@ def land_captures(landing: Landing, rows: Sequence[Row]) -> Reasons:
 
     def refuse(row: Row) -> str | None:
         if row["ref"] not in known:
-            return "what cites it was forgotten here" if row["ref"] in landing.lost_captures else None
+            return "what cites it was withdrawn here" if row["ref"] in landing.lost_captures else None
         return HERE if is_same(known[row["ref"]], row) else OTHERWISE
 
     def make(row: Row) -> Capture:
@@ -48,6 +48,8 @@ def land_sources(landing: Landing, rows: Sequence[Row]) -> Reasons:
     def refuse(row: Row) -> str | None:
         if row["memory"] not in memories:
             return f"{row['memory']} is missing"
+        if row["memory"] in landing.redacted:
+            return f"{row['memory']} was redacted here"
         if row["capture"] is not None and row["capture"] not in captures:
             return f"{row['capture']} is missing"
         if (memories[row["memory"]], row["url"]) in stored:

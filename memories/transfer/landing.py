@@ -47,8 +47,9 @@ class Landing:
     memories: dict[str, int] = field(default_factory=dict)
     on_a_circle: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
+    redacted: set[str] = field(default_factory=set)
     forgotten_texts: list[str] = field(default_factory=list)
-    lost_captures: set[str] = field(default_factory=set)  # whatever cites them was forgotten here
+    lost_captures: set[str] = field(default_factory=set)  # whatever cites them was withdrawn here
     losses: dict[tuple[str, str | None], str] = field(default_factory=dict)
     """What a row that went in could not bring along, by class and ref."""
 
@@ -74,17 +75,20 @@ class Landing:
             known.update(found.values_list("ref", "pk"))
 
     def heed_forgotten(self, memories: Sequence[Row], sources: Iterable[Row]) -> None:
-        """Find what of the file was forgotten here: its text must not come back, in whatever row."""
+        """Find what of the file was forgotten or redacted here: its text must not come back, in whatever row."""
         for chunk in in_chunks({row["ref"] for row in memories}):
             stones = Tombstone.objects.filter(vault_id=self.vault.pk, ref__in=chunk)
             self.forgotten.update(stones.values_list("ref", flat=True))
-        texts = [row["content"] for row in memories if row["ref"] in self.forgotten and row["content"]]
+            stored = Memory.objects.in_vault(self.vault.pk).filter(ref__in=chunk, redacted_at__isnull=False)
+            self.redacted.update(stored.values_list("ref", flat=True))
+        withdrawn = self.forgotten | self.redacted
+        texts = [row["content"] for row in memories if row["ref"] in withdrawn and row["content"]]
         self.forgotten_texts = sorted(set(texts))
         citing: dict[str, set[str]] = {}
         for row in sources:
             if row["capture"] is not None:
                 citing.setdefault(row["capture"], set()).add(row["memory"])
-        self.lost_captures = {ref for ref, by in citing.items() if by <= self.forgotten}
+        self.lost_captures = {ref for ref, by in citing.items() if by <= withdrawn}
 
     def without_forgotten(self, text: str) -> str:
         return cut_out(text, self.forgotten_texts) if self.forgotten_texts else text

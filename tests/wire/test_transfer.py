@@ -231,6 +231,22 @@ def test_what_was_forgotten_here_does_not_come_back_within_a_capture():
     assert b"ebulon" not in kept
 
 
+def test_what_was_redacted_here_does_not_come_back_with_an_older_export():
+    api = api_of()
+    told = api.post("captures", {"content": "The safe opens with kumquat. The gate is green."}).json()
+    ref = next(memory["ref"] for memory in told["memories"] if "kumquat" in memory["content"])
+    alone = api.remember(
+        "The boiler opens with durian",
+        source={"url": "https://example.org", "title": "durian", "text": "durian"},
+    )["ref"]
+    lines = export(api)
+    for each in (ref, alone):
+        assert api.post(f"memories/{each}/redact").status_code == 200
+    bring_in(api, lines)
+    assert not any(word in export(api).decode() for word in ("kumquat", "durian"))
+    assert "The gate is green" in export(api).decode()
+
+
 def test_a_circle_of_successors_does_not_enter(full):
     target = api_of()
     lines = rows(export(full))
