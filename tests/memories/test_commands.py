@@ -4,7 +4,9 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
+from memories.core.text import hash_terms, pack_hashes, terms
 from memories.models import AccessToken, Memory, SearchDocument, Vault
 from tests.clients import Api, api_of
 from tests.factories import make_memory, make_vault
@@ -171,6 +173,20 @@ def test_an_interrupted_run_goes_on_where_it_stopped():
     assert set(SearchDocument.objects.values_list("memory_id", flat=True)) == set(pks[2:])
     with pytest.raises(CommandError):
         run("reindex", "--after", "5")
+
+
+def test_hashed_terms_that_were_read_otherwise_are_written_anew():
+    vault = make_vault(language="german")
+    right = make_memory(vault, content="Der Schlüssel liegt im Haus")
+    old = make_memory(vault, content="Die Schlüssel liegen in den Häusern")
+    redacted = make_memory(vault, content="Das Haus ist leer", redacted_at=timezone.now())
+    Memory.objects.filter(pk__in=[old.pk, redacted.pk]).update(term_hashes=b"")
+    run("reindex", "--vault", vault.slug)
+    for memory in (right, old, redacted):
+        memory.refresh_from_db()
+    assert bytes(old.term_hashes) == pack_hashes(hash_terms(terms(old.content, "german"), "german"))
+    assert bytes(right.term_hashes) == pack_hashes(hash_terms(["schlussel", "liegt", "haus"]))
+    assert bytes(redacted.term_hashes) == b""
 
 
 # -- sweep ---------------------------------------------------------------------------------------

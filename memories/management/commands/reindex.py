@@ -10,13 +10,14 @@ from memories.management.directory import usable_database, vault_named
 from memories.models import Memory, Vault
 from memories.search.embedding import EmbedderUnavailable
 from memories.search.facade import reindex
+from memories.writing.rehashing import rehash
 
 BATCH = 256
 BAR = 30
 
 
 class Command(BaseCommand):
-    help = "Rebuilds the text and vector indexes from the rows. It may be interrupted and resumed, and searches go on."
+    help = "Rebuilds hashed terms and the text and vector indexes from the rows. It may be interrupted and resumed, and searches go on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--vault", metavar="SLUG", help="(default: every vault)")
@@ -69,5 +70,6 @@ def _rows(vault: Vault, after: int) -> Any:
 
 def _batches(vault: Vault, after: int) -> Iterator[list[int]]:
     while ids := list(_rows(vault, after).order_by("pk").values_list("pk", flat=True)[:BATCH]):
+        rehash(vault, ids)
         yield ids
         after = ids[-1]
