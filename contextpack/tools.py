@@ -1,6 +1,6 @@
 """The tools: name → what it takes, which scope it needs, and the function that its REST twin calls as well."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -40,12 +40,13 @@ from memories.access import Caller
 from memories.answers import capture_text, forget_memory, give_successor, propose_claim
 from memories.core.text import head_sentence
 from memories.idempotency import Answer
-from memories.models import Memory, Scope
+from memories.models import Memory, Scope, Source
 from memories.serializers import CaptureSerializer, MemorySerializer, SupersedeSerializer
 
 SEARCH_LIMIT: Final = 10
 TITLE_LENGTH: Final = 80
 UNCITED: Final = "cortex-memory://"  # the address of a memory that cites nothing
+_WEB: Final = ("https://", "http://")
 # What a route says in headers and a reader must know, under the name that it has in a tool's answer.
 _BESIDE: Final = {DELTA_HEADER: "delta", CURSOR_HEADER: "cursor", DELTA_CURSOR_HEADER: "delta_cursor"}
 _FETCHED: Final = ("kind", "layer", "occurred_at", "superseded_by", "source_urls")
@@ -190,12 +191,13 @@ def _expand(caller: Caller, arguments: Arguments, now: datetime) -> Result:
 def _search(caller: Caller, arguments: Arguments, now: datetime) -> Result:
     query = _SearchSerializer.read(arguments)["query"]
     items = answer_query(caller, Mql(find=query, k=SEARCH_LIMIT), now=now)["items"]
+    addresses = _addresses(caller, [item["ref"] for item in items])
     return {
         "results": [
             {
                 "id": item["ref"],
                 "title": _title(item["content"]),
-                "url": _address(item["ref"], item["source_url"]),
+                "url": addresses[item["ref"]],
                 "text": item["content"],
             }
             for item in items
@@ -212,7 +214,7 @@ def _fetch(caller: Caller, arguments: Arguments, now: datetime) -> Result:
         "id": ref,
         "title": _title(document["content"]),
         "text": document["content"],
-        "url": _address(ref, next(iter(document["source_urls"]), None)),
+        "url": _addresses(caller, [ref])[ref],
         "metadata": {name: document[name] for name in _FETCHED},
     }
 
@@ -240,14 +242,23 @@ def _body(answer: Answer) -> Result:
     return body
 
 
-def _address(ref: str, source_url: str | None) -> str:
-    """Return where a citation of a memory leads, never nothing: a client that gets no address cites nothing.
+def _addresses(caller: Caller, refs: Sequence[str]) -> dict[str, str]:
+    """Return where a citation of each memory leads, never nothing: a client that gets no address cites nothing.
 
-    That is the memory's own page where people reach this server, else what it cites.
+    That is the memory's own page where people reach this server, else what it cites, a web address first.
     """
     if settings.CORTEX_PUBLIC_URL:
-        return f"{settings.CORTEX_PUBLIC_URL}/m/{ref}"
-    return source_url or f"{UNCITED}{ref}"
+        return {ref: f"{settings.CORTEX_PUBLIC_URL}/m/{ref}" for ref in refs}
+    vault_id = caller.vault.pk
+    rows = Source.objects.filter(vault_id=vault_id, memory__vault_id=vault_id, memory__ref__in=refs)
+    cited: dict[str, list[str]] = {ref: [] for ref in refs}
+    for ref, url in rows.order_by("added_at", "url", "pk").values_list("memory__ref", "url"):
+        cited[ref].append(url)
+    return {ref: _best_of(urls) or f"{UNCITED}{ref}" for ref, urls in cited.items()}
+
+
+def _best_of(urls: Sequence[str]) -> str | None:
+    return next((url for url in urls if url.startswith(_WEB)), next(iter(urls), None))
 
 
 def _title(content: str) -> str:

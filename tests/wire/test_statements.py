@@ -71,7 +71,7 @@ CALLS = {
 MOST = {
     "context": 12, "context generic": 12, "context narrowed": 12, "context in a session": 16,
     "context of new content": 16, "context pinned": 14, "query find": 11, "query narrowed": 13, "query ask": 12,
-    "expand document": 12, "expand neighbors": 8, "tool search": 11, "sessions": 2,
+    "expand document": 12, "expand neighbors": 8, "tool search": 12, "sessions": 2,
 }  # fmt: skip
 
 

@@ -241,6 +241,14 @@ class TestConnector:
         assert result["url"] == document["url"] == f"https://me.example/m/{ref}"
         assert document["metadata"]["source_urls"] == ["https://example.org/note"]
 
+    def test_a_web_address_is_cited_before_the_capture_of_what_it_said(self, api):
+        told = use(api, "remember_this", content="Oak is hard.", url="https://example.org/oak")
+        (ref,) = (memory["ref"] for memory in told["memories"])
+        (result,) = use(api, "search", query="oak")["results"]
+        assert result["url"] == use(api, "fetch", id=ref)["url"] == "https://example.org/oak"
+        (ref,) = fill(api, "Elm is tough.", source_url="cortex-capture://cap_0123456789ab")
+        assert use(api, "fetch", id=ref)["url"] == "cortex-capture://cap_0123456789ab"
+
     def test_a_memory_that_cites_nothing_has_an_address_all_the_same(self, api):
         (ref,) = fill(api, "Oak is hard.", source_url=None)
         assert use(api, "fetch", id=ref)["url"] == f"cortex-memory://{ref}"
