@@ -18,6 +18,7 @@ from memories.models import Vault
 from memories.rows import in_chunks
 from memories.search import backlog
 from memories.search.embedding import EmbedderUnavailable, active_embedder
+from memories.search.embedding.base import leaving
 from memories.search.turns import turn
 
 RESCAN_SECONDS: Final = 60.0  # what other processes left, such as an import, is found this much later
@@ -61,7 +62,7 @@ class EmbeddingWorker:
         self._ensure_running()
 
     def stop(self) -> None:
-        """Let the batch under way end, for a model must not run on while the process is taken down."""
+        """End after the text under way; what waits goes on waiting."""
         self._stopping.set()
         self._woken.set()
         if self._thread is not None:
@@ -91,6 +92,8 @@ class EmbeddingWorker:
                 pause, retry = self._work(), FIRST_RETRY_SECONDS
                 self.trouble = ""
             except (EmbedderUnavailable, Error) as error:
+                if self._stopping.is_set():
+                    break
                 said = error.detail if isinstance(error, EmbedderUnavailable) else type(error).__name__
                 if said != self.trouble:
                     log.warning("memories wait for their vectors", extra={"reason": said})
@@ -141,4 +144,5 @@ class EmbeddingWorker:
 
 worker: Final = EmbeddingWorker()
 atexit.register(worker.stop)
+atexit.register(leaving.set)  # the last registered comes first
 os.register_at_fork(after_in_child=worker.forked)

@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from memories.search.embedding import (
     EmbedderUnavailable,
     HashEmbedder,
     active_embedder,
+    base,
     choosing,
     lack_of,
 )
@@ -149,6 +151,15 @@ def test_a_short_text_is_embedded_in_place_once_minilm_is_loaded():
     assert fresh.in_place(["red door"])
     assert not fresh.in_place(["red door", "blue wall"])
     assert not fresh.in_place(["red door " * 100])
+
+
+@pytest.mark.parametrize("name", ["minilm", "multilingual"])
+def test_no_model_runs_on_while_the_process_ends(name, monkeypatch):
+    model = of_kind(name)
+    monkeypatch.setattr(base, "leaving", ended := threading.Event())
+    ended.set()
+    with pytest.raises(EmbedderUnavailable, match="being stopped"):
+        model.embed(["red door"])
 
 
 def test_choosing_a_model_loads_none():

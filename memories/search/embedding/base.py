@@ -3,6 +3,7 @@
 An embedder's name stands for everything that shapes its vectors: change the model or the arithmetic, change the name.
 """
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
@@ -15,6 +16,9 @@ Vectors = NDArray[np.float32]
 _Part = TypeVar("_Part", str, Sequence[int])
 
 UNKNOWN: Final = "unknown"
+
+leaving: Final = threading.Event()
+"""Set once this process ends: a model that runs on while the process is taken down would crash it."""
 
 
 class EmbedderUnavailable(Unavailable):
@@ -58,6 +62,12 @@ def normalised(rows: NDArray[Any]) -> Vectors:
     """Scale each row to length 1; one of zeros stays one of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(lengths == 0, 1.0, lengths)).astype(np.float32)
+
+
+def go_on() -> None:
+    """Raises: EmbedderUnavailable once the process ends."""
+    if leaving.is_set():
+        raise EmbedderUnavailable("the server is being stopped")
 
 
 def says_something(text: str) -> bool:

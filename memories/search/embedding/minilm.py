@@ -12,7 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from memories.search.embedding.base import EmbedderUnavailable, Vectors, normalised, says_something, windows
+from memories.search.embedding.base import (
+    EmbedderUnavailable,
+    Vectors,
+    go_on,
+    normalised,
+    says_something,
+    windows,
+)
 from memories.search.embedding.installed import file_in, is_installed, version_of
 from memories.search.embedding.static import tokenizer_in
 
@@ -104,6 +111,7 @@ class _Model:
 
     def _run(self, tokens: Sequence[int]) -> Vectors:
         """Return the mean of the last layer over one window."""
+        go_on()
         ids = np.array([[self.first, *tokens, self.last]], dtype=np.int64)
         fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         (states, *_) = self.session.run(None, fed)

