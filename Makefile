@@ -80,8 +80,9 @@ coverage: $(DEV) ## which branches the tests reach (tracing doubles their time, 
 	@$(BIN)/coverage erase
 	@$(MAKE) test-sqlite PYTEST_FLAGS="--cov --cov-report=term"
 
-bench: $(RUN) ## latency, ingest and packing figures of this machine
+bench: $(RUN) ## latency, ingest and packing figures of this machine, and what each installed embedder costs and finds
 	@CORTEX_EMBEDDER=hash $(BIN)/python -m bench
+	@$(BIN)/python -m bench.embedders
 
 format: $(DEV) ## rewrite the sources in the house style
 	@$(BIN)/ruff format .
