@@ -330,7 +330,7 @@ def test_the_law_holds_whatever_happens(law: type[World]) -> None:
 
 
 @_settings
-@given(asked=st.lists(st.integers(300, 3_000), min_size=2, max_size=4))
+@given(asked=st.lists(st.integers(300, 3_000), min_size=2, max_size=3))
 def test_packs_of_growing_budgets_nest_within_a_session(asked: list[int]) -> None:
     point = transaction.savepoint()
     api = api_of(make_vault())

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 
 import pytest
 import time_machine
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from memories.models import Memory
 from tests.clients import Api, api_of
@@ -20,7 +17,6 @@ pytestmark = pytest.mark.django_db
 IDS = {"new", "evicted", "superseded", "cursor"}
 CONTENT = IDS | {"carried", "changed", "retracted", "tokens_saved"}
 TOPICS = ("oak", "ash", "elm", "fir", "yew")
-_sessions = count(1)
 
 
 @pytest.fixture
@@ -341,6 +337,19 @@ class TestContent:
         assert kept in second
         assert gone in second
 
+    def test_markdown_carries_the_head_of_what_it_retires(self, api, trees):
+        asked = {"session_id": "chat", "delta": "content"}
+        markdown(api, "oak", **asked, entities=["oak"])
+        old, kept = sorted(trees["oak"])
+        head = supersede(api, old, "a quite different remark")
+        text = markdown(api, "oak", **asked, entities=["oak"])
+        *lines, notice = text.strip().splitlines()
+        assert [line for line in lines if line.startswith("- ")] == [f"- a quite different remark [{head}]"]
+        assert notice == f"Still held: {kept}. Drop: {old} (now {head})."
+        again = markdown(api, "oak", **asked, entities=["oak"])
+        assert again.strip().splitlines()[-1].startswith("Still held: ")
+        assert ("remark" in again, old in again) == (False, False)
+
     def test_the_budget_of_what_travels_is_never_exceeded(self, api):
         make_corpus(api.vault, 60)
         for budget in (300, 900, 300, 2_000):
@@ -375,70 +384,3 @@ class TestTurns:
         session = ok(api.get("sessions/chat"))
         assert [step["turn"] for step in session["trajectory"]] == list(range(4, 12))
         assert all(set(step) == {"turn", "tokens", "ids"} for step in session["trajectory"])
-
-
-# -- The law: whatever is lost, repeated or overtaken, the client ends up with what the server says --------
-
-
-class Client:
-    """A client as the rules have it: it asks from the last cursor that it applied, and applies what fits."""
-
-    def __init__(self, api: Api, mode: str) -> None:
-        self.api, self.mode, self.session = api, mode, f"law-{next(_sessions)}"
-        self.cursor, self.held = "0", dict[str, str]()
-
-    def ask(self, task: str, budget: int) -> tuple[str, Body]:
-        asked = {"since": self.cursor, "delta": self.mode, "token_budget": budget, "model": "claude"}
-        return self.cursor, turn(self.api, task, self.session, **asked)
-
-    def apply(self, since: str, body: Body) -> bool:
-        """Apply an answer to the question that was asked from `since`; False for one that comes too late."""
-        if since != self.cursor:
-            return False
-        memory = told(body)
-        for ref in [
-            *memory["evicted"],
-            *memory.get("retracted", ()),
-            *(e["ref"] for e in memory["superseded"]),
-        ]:
-            self.held.pop(ref, None)
-        texts = {item["ref"]: item["content"] for item in body["items"]}
-        for ref in (*new_refs(body), *memory.get("changed", ())):
-            self.held[ref] = texts[ref]
-        self.cursor = memory["cursor"]
-        return True
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(TOPICS),
-        st.sampled_from(TOPICS),
-        st.sampled_from((300, 900)),
-        st.sampled_from(("apply", "apply", "lose", "repeat", "delay")),
-    ),
-    min_size=4,
-    max_size=14,
-)
-
-
-@pytest.mark.parametrize("mode", ["ids", "content"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=STEPS)
-def test_every_delta_applied_in_order_gives_the_servers_known_set(api, trees, mode, steps):
-    client = Client(api, mode)
-    delayed: list[tuple[str, Body]] = []
-    for one, other, budget, fate in steps:
-        since, body = client.ask(f"{one} {other}", budget)
-        if fate == "delay":
-            delayed.append((since, body))
-        elif fate != "lose":
-            assert client.apply(since, body)
-            assert client.held.keys() == known(api, client.session)
-            assert set(refs(body)) <= client.held.keys()
-            assert not client.apply(since, body) or fate == "apply"
-        while delayed and fate == "repeat":
-            client.apply(*delayed.pop())
-    since, body = client.ask("oak", 900)
-    assert client.apply(since, body)
-    assert client.held.keys() == known(api, client.session)
-    assert refs(body) or mode == "content"
