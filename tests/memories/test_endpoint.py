@@ -83,8 +83,17 @@ def test_a_text_that_is_refused_is_sent_shorter_and_the_others_keep_theirs(stub)
     rows = embedder_of(stub).embed([short, long])
     assert rows[0] == pytest.approx(embedder_of(stub).embed([short])[0], abs=1e-6)
     assert rows[1].any()
-    stub.longest = 3  # nothing will do: it is searched by its words alone, and waits no longer
-    assert not embedder_of(stub)._vectors_of([long])[0]
+    stub.longest = 100  # less than it is ever cut to: searched by its words alone, it waits no longer
+    rows = embedder_of(stub).embed([short, long])
+    assert [bool(row.any()) for row in rows] == [True, False]
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_server_that_refuses_every_text_is_unavailable(stub, status):
+    stub.status = status  # as some do where the model's name is wrong
+    with pytest.raises(EmbedderUnavailable, match=f"refuses every text: HTTP {status}"):
+        embedder_of(stub).embed(["red door", "blue wall"])
+    assert len(stub.requests) <= 4
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ ANSWER_LIMIT_BYTES: Final = 64 * 1024 * 1024
 MODEL_LENGTH: Final = 80
 _REFUSED: Final = frozenset({400, 413, 422})  # the text, not the server, is to blame
 _PIECE: Final = 65_536
+_PLAIN: Final = "text"  # what any model takes
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class EndpointEmbedder:
     def _means(self, rows: Sequence[int], vectors: Sequence[Vectors | None], *, count: int) -> Vectors:
         """Sum what belongs to one text; a window that the server would not take adds nothing."""
         if self._dimension is None:  # none of the texts said anything
-            self._vectors_of(["dimension"])
+            self._vectors_of([_PLAIN])
         sums = np.zeros((count, self.dimension), dtype=np.float32)
         for row, vector in zip(rows, vectors, strict=True):
             if vector is not None and len(vector) == sums.shape[1]:
@@ -133,8 +134,17 @@ class EndpointEmbedder:
                 ]
             if len(texts[0]) > SHORTEST_WINDOW:
                 return self._vectors_of([texts[0][: len(texts[0]) // 2]], seconds=seconds)
+            self._require_willing(error, seconds=seconds)
             log.warning("the embedding server refuses a text", extra={"error": str(error)})
             return [None]
+
+    def _require_willing(self, refusal: _RefusedText, *, seconds: float) -> None:
+        """Raises: EmbedderUnavailable where it refuses any text, as some do where the model has a wrong name."""
+        try:
+            list(self._ask([_PLAIN], seconds=seconds))
+        except _RefusedText:
+            self._quiet_until = time.monotonic() + QUIET_SECONDS
+            raise EmbedderUnavailable(f"the embedding server refuses every text: {refusal}") from None
 
     def _ask(self, texts: Sequence[str], *, seconds: float) -> Iterator[Vectors]:
         try:
@@ -174,7 +184,7 @@ class EndpointEmbedder:
         except urllib.error.HTTPError as error:
             error.close()
             if error.code in _REFUSED:
-                raise _RefusedText(f"{error.code}") from None
+                raise _RefusedText(f"HTTP {error.code}") from None
             raise
 
 
