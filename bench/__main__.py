@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bench import corpus, inside
+from bench import corpus, inside, sessions
 from bench.timing import Timings, interleave
 from contextpack.demo.client import Client, Reply, ServerTrouble
 from contextpack.demo.server import SOURCE_DIR, Server, end_on_terminate, throwaway_server
+from cortex_client import CortexError
 
 WORKERS: Final = 2  # as `make serve`
 BULK_SIZE: Final = 500
@@ -47,7 +48,8 @@ def main() -> int:
     try:
         with throwaway_server(workers=WORKERS, settings=SETTINGS) as server:
             figures = _measure(server, options)
-    except ServerTrouble as trouble:
+        figures["sessions"] = _sessions()
+    except (ServerTrouble, CortexError) as trouble:
         print(f"bench: {trouble}", file=sys.stderr)
         return 1
     _keep(figures, options.output)
@@ -186,6 +188,12 @@ def _profile(send: inside.Send) -> dict[str, dict[str, float]]:
     _print_stages(stages)
     print(inside.hottest(send, plain))
     return stages
+
+
+def _sessions() -> list[dict[str, Any]]:
+    costs = sessions.measure([sessions.DATA])
+    sessions.show(costs, turns=sessions.TURNS, budget=sessions.BUDGET)
+    return [cost.as_json() for cost in costs]
 
 
 # -- Telling -------------------------------------------------------------------------------------
