@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from memories.search.embedding.base import EmbedderUnavailable, Vectors, normalised, says_something, windows
+from memories.search.embedding.common import SENTENCES
 
 WINDOW_CHARACTERS: Final = 2_000
 SHORTEST_WINDOW: Final = 250
@@ -73,6 +74,7 @@ class EndpointEmbedder:
         self._endpoint = endpoint
         self._opener = urllib.request.build_opener(_NoRedirect)
         self._dimension: int | None = None
+        self._common = np.zeros(0, dtype=np.float32)
         self._quiet_until = 0.0  # by the monotonic clock
 
     @property
@@ -100,25 +102,35 @@ class EndpointEmbedder:
             for start in range(0, len(parts), TEXTS_AT_ONCE)
             for vector in self._vectors_of([part for _, part in parts[start : start + TEXTS_AT_ONCE]])
         ]
-        return self._means([row for row, _ in parts], vectors, count=len(texts))
+        return self._means([row for row, _ in parts], vectors, count=len(texts), seconds=BATCH_SECONDS)
 
     def embed_question(self, text: str) -> Vectors:
         if time.monotonic() < self._quiet_until:
             raise EmbedderUnavailable("the embedding server did not answer a moment ago")
         if not says_something(text):
             return np.zeros((1, self.dimension), dtype=np.float32)
-        asked = text[:WINDOW_CHARACTERS]
-        return self._means([0], self._vectors_of([asked], seconds=self._endpoint.seconds), count=1)
+        seconds = self._endpoint.seconds
+        vectors = self._vectors_of([text[:WINDOW_CHARACTERS]], seconds=seconds)
+        return self._means([0], vectors, count=1, seconds=seconds)
 
-    def _means(self, rows: Sequence[int], vectors: Sequence[Vectors | None], *, count: int) -> Vectors:
+    def _means(
+        self, rows: Sequence[int], vectors: Sequence[Vectors | None], *, count: int, seconds: float
+    ) -> Vectors:
         """Sum what belongs to one text; a window that the server would not take adds nothing."""
-        if self._dimension is None:  # none of the texts said anything
-            self._vectors_of([_PLAIN])
+        common = self._common_part(seconds)
         sums = np.zeros((count, self.dimension), dtype=np.float32)
         for row, vector in zip(rows, vectors, strict=True):
             if vector is not None and len(vector) == sums.shape[1]:
-                sums[row] += vector
+                sums[row] += vector - common
         return normalised(sums)
+
+    def _common_part(self, seconds: float) -> Vectors:
+        """Return what this model finds in any text, asked for once."""
+        if self._dimension is None or len(self._common) != self._dimension:
+            rows = [row for row in self._vectors_of(SENTENCES, seconds=seconds) if row is not None]
+            none = np.zeros(self.dimension, dtype=np.float32)
+            self._common = np.mean(rows, axis=0, dtype=np.float32) if rows else none
+        return self._common
 
     def _vectors_of(self, texts: Sequence[str], *, seconds: float = BATCH_SECONDS) -> list[Vectors | None]:
         """Ask for some texts; where they are refused, for fewer of them, and for less of a single one."""
