@@ -10,10 +10,10 @@ from typing import Any
 from memories.access import Caller
 from memories.core.kinds import Author
 from memories.idempotency import Answer
+from memories.likeness import also_similar
 from memories.reading import proposed_by
 from memories.serializers import memory_input, stated_values
 from memories.showing import shown
-from memories.twins import also_similar
 from memories.wire import capture_as_wire
 from memories.writing import CaptureInput, Outcome, capture, forget, propose, remember, supersede
 

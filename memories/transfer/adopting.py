@@ -36,7 +36,7 @@ from memories.transfer.landing import HERE, OTHERWISE
 from memories.transfer.rowforms import FORMAT, HEADER
 from memories.wire import moment
 from memories.writing.citing import capture_url
-from memories.writing.contradicting import note_contradictions
+from memories.writing.contradicting import ALL_BUT_USER, note_contradictions
 from memories.writing.inputs import CONTENT_LIMIT
 from memories.writing.naming import link_entities
 from memories.writing.preparing import Masking
@@ -331,6 +331,7 @@ class _Run:
                 content=text,
                 stated=stated,
                 reason=f"changed in {self.product}",
+                overruling=ALL_BUT_USER,
                 now=self.now,
             )
         except CortexError as refusal:
@@ -418,7 +419,7 @@ class _Run:
             }
             link_entities(self.caller.vault.pk, names, now=self.now)
             current = [m for m in stored if m.superseded_by is None and m.status == Status.APPROVED]
-            note_contradictions(self.caller, current, now=self.now)
+            note_contradictions(self.caller, current, overruling=ALL_BUT_USER, now=self.now)
             self.done.waiting += sum(m.status == Status.PENDING or m.withheld for m in current)
 
 

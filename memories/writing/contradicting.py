@@ -1,11 +1,12 @@
 """Contradictions are looked for when a claim is written: against what the vault holds, and within the batch.
 
-Events happened and do not contradict one another; every other layer is compared. What an agent or an
-import says against the user's own words waits for a review; whatever else contradicts is stored, and the pair is a conflict.
+Events happened and do not contradict one another; every other layer is compared. What an agent or a
+whole export says against the user's own words waits for a review; whatever else contradicts is stored, and the pair is
+a conflict.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -23,22 +24,31 @@ CANDIDATES: Final = 40
 COMPARED: Final = 12  # of the candidates of one claim, those that share most words
 LOOKUPS_LIMIT: Final = 200  # of a larger batch the rest is compared within the batch only
 _LONGEST_COMPARED: Final = 2_000
-_OVERRULING: Final = frozenset({Author.AGENT, Author.INFERRED, Author.IMPORT})
+OVERRULING: Final = frozenset({Author.AGENT, Author.INFERRED})
+"""Whose word does not stand against the user's without a review."""
+ALL_BUT_USER: Final = frozenset(Author) - {Author.USER}
+"""The same where a whole export speaks, which nobody read."""
 
 
-def overrules_user(old: Memory, author: str) -> bool:
+def overrules_user(old: Memory, author: str, overruling: Collection[Author] = OVERRULING) -> bool:
     """Whether a claim of this author in the old one's place would put another word over the user's own."""
-    return old.author == Author.USER and author in _OVERRULING
+    return old.author == Author.USER and author in overruling
 
 
 def note_contradictions(
-    caller: Caller, rows: Sequence[Memory], *, besides: frozenset[int] = frozenset(), now: datetime
+    caller: Caller,
+    rows: Sequence[Memory],
+    *,
+    besides: frozenset[int] = frozenset(),
+    overruling: Collection[Author] = OVERRULING,
+    now: datetime,
 ) -> None:
     """Write down what contradicts new memories, and let those wait that would overrule the user.
 
     Args:
         rows: memories just stored and indexed; changed in place where they have to wait.
         besides: ids of memories that do not count.
+        overruling: authors whose word against the user's waits.
     """
     compared = [row for row in rows if row.layer != MemoryLayer.EPISODIC]
     if not compared:
@@ -52,7 +62,7 @@ def note_contradictions(
             if reason is None:
                 continue
             conflicts.append(_conflict(other, row, reason, now=now))
-            if overrules_user(other, row.author):
+            if overrules_user(other, row.author, overruling):
                 waiting[row.pk] = row
     Conflict.objects.bulk_create(conflicts, ignore_conflicts=True)
     for row in waiting.values():

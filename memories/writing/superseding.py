@@ -4,7 +4,7 @@ A successor that may not be told yet (it waits for a review, or an agent would o
 the intent is kept as a proposal, and approving the successor carries it out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,14 +13,14 @@ from django.db import transaction
 from cortex.errors import NotHere, StateConflict, Unprocessable
 from memories.access import Caller
 from memories.core.hostility import is_instruction_like
-from memories.core.kinds import Flag, Kind, MemoryLayer, Status
+from memories.core.kinds import Author, Flag, Kind, MemoryLayer, Status
 from memories.core.secrets import mask_secrets
 from memories.core.supersession import closes_cycle
 from memories.lineage import successors_of
 from memories.models import Conflict, Memory, ProposedSupersession, Scope, Supersession
 from memories.reading import find_memory, names_of
 from memories.rows import delete_rows
-from memories.writing.contradicting import overrules_user
+from memories.writing.contradicting import OVERRULING, overrules_user
 from memories.writing.inputs import MemoryInput, Outcome, Succession
 from memories.writing.naming import link_entities
 from memories.writing.remembering import only, status_deserved, store_claims
@@ -36,6 +36,7 @@ def supersede(
     stated: Mapping[str, Any] | None = None,
     replacement: str | None = None,
     reason: str = "",
+    overruling: Collection[Author] = OVERRULING,
     now: datetime,
 ) -> Succession:
     """Give a memory its successor.
@@ -44,6 +45,7 @@ def supersede(
         content: the successor's text; kind, layer, project, tags and entities come from the old memory
             where `stated` (fields of `MemoryInput`) does not name them.
         replacement: instead of a text, the ref of a memory that is there already.
+        overruling: authors whose word in place of the user's waits for a review.
     Returns: the successor, whether it is new, and whether it has taken the old one's place.
     Raises: NotHere for either ref; StateConflict for a second successor, a cycle or itself.
     """
@@ -53,10 +55,10 @@ def supersede(
     with transaction.atomic():
         old = _replaceable(caller, ref, now=now)
         if content is not None:
-            outcome = _write_successor(caller, old, content, stated or {}, now=now)
+            outcome = _write_successor(caller, old, content, stated or {}, overruling, now=now)
         else:
             outcome = Outcome(memory=_found_successor(caller, old, str(replacement), now=now), created=False)
-        return _succeed(caller, old, outcome, reason=reason, now=now)
+        return _succeed(caller, old, outcome, overruling, reason=reason, now=now)
 
 
 def carry_out(old: Memory, new: Memory, *, actor: str, reason: str, now: datetime) -> None:
@@ -96,11 +98,17 @@ def _replaceable(caller: Caller, ref: str, *, now: datetime) -> Memory:
 
 
 def _write_successor(
-    caller: Caller, old: Memory, content: str, stated: Mapping[str, Any], *, now: datetime
+    caller: Caller,
+    old: Memory,
+    content: str,
+    stated: Mapping[str, Any],
+    overruling: Collection[Author],
+    *,
+    now: datetime,
 ) -> Outcome:
     draft = MemoryInput(**{**_inherited(old), **stated, "content": content})
     _check_reach(old, draft.project)
-    status = Status.PENDING if overrules_user(old, draft.author) else status_deserved(caller)
+    status = Status.PENDING if overrules_user(old, draft.author, overruling) else status_deserved(caller)
     replacing = frozenset({old.pk})
     outcome = only(store_claims(caller, [draft], status=status, now=now, replacing=replacing))
     if outcome.memory.pk == old.pk:
@@ -161,10 +169,18 @@ def _found_successor(caller: Caller, old: Memory, ref: str, *, now: datetime) ->
 # -- Taking its place, or waiting for it ---------------------------------------------------------
 
 
-def _succeed(caller: Caller, old: Memory, outcome: Outcome, *, reason: str, now: datetime) -> Succession:
+def _succeed(
+    caller: Caller,
+    old: Memory,
+    outcome: Outcome,
+    overruling: Collection[Author],
+    *,
+    reason: str,
+    now: datetime,
+) -> Succession:
     new = outcome.memory
     reason = mask_secrets(reason)[0][:REASON_LENGTH]
-    overrules = overrules_user(old, new.author)
+    overrules = overrules_user(old, new.author, overruling)
     hostile = is_instruction_like(reason)
     if hostile and outcome.created:
         _withhold(new)

@@ -362,8 +362,12 @@ class Surfaces(RuleBasedStateMachine):
             return
         yield "ask", text_of(api.post("query", {"ask": TASK}))
         yield "entities", text_of(api.post("query", {"find": "Ana", "entities": ["Ana"], "k": 100}))
-        for ref in self.known:
-            yield f"neighbors of {ref}", text_of(get(api, "expand", ref=ref, direction="neighbors"))
+        for known in self.known.values():
+            if not known.superseded:  # which may be read, and so may the names in it
+                yield (
+                    f"neighbors of {known.ref}",
+                    text_of(get(api, "expand", ref=known.ref, direction="neighbors")),
+                )
         for known in self.known.values():
             if not known.superseded and not known.is_told(timezone.now()):
                 yield (
