@@ -273,6 +273,22 @@ def test_the_command_embeds_every_vault_or_the_named_one(slow):
     assert "second: 1 memories embedded" in told
 
 
+def test_the_command_goes_on_with_what_is_written_later(slow, monkeypatch):
+    vault = make_vault("first")
+    naps = iter(["It was written later"])
+
+    def sleep(seconds: float) -> None:
+        for text in naps:
+            make_memory(vault, content=text, index=False)
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("memories.management.commands.embed.time.sleep", sleep)
+    with pytest.raises(CommandError, match=r"Interrupted\. What is done is kept"):
+        run("--watch")
+    assert slow.read == ["It was written later"]
+
+
 def test_the_command_says_why_it_cannot(slow, monkeypatch, settings):
     make_memory(index=False)
 
