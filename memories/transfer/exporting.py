@@ -3,7 +3,7 @@
 What has expired is not exported, nor what only belongs to it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -39,6 +39,7 @@ from memories.transfer.rowforms import (
     source_row,
     tombstone_row,
 )
+from memories.writing.erasing import cut_out
 
 M = TypeVar("M", bound=Model)
 
@@ -79,6 +80,19 @@ class _Exported:
         only_expired = Q(pk__in=cited) & ~Q(pk__in=of_others)
         return Capture.objects.filter(~only_expired, vault_id=self.vault_id)
 
+    def expired_texts(self, captures: Sequence[Capture]) -> dict[int, list[str]]:
+        """Return by capture the texts in it that have expired and are not swept yet, in their order."""
+        citing = Source.objects.filter(
+            vault_id=self.vault_id,
+            capture_id__in=[capture.pk for capture in captures],
+            memory__vault_id=self.vault_id,
+            memory__expires_at__lte=self.now,
+        )
+        texts: dict[int, list[str]] = {}
+        for pk, text in citing.order_by("memory__content").values_list("capture_id", "memory__content"):
+            texts.setdefault(pk, []).append(text)
+        return texts
+
     def entities(self) -> QuerySet[Entity, Entity]:
         named = Mention.objects.filter(vault_id=self.vault_id, memory_id__in=self.memories().values("pk"))
         return Entity.objects.filter(vault_id=self.vault_id, pk__in=named.values("entity_id"))
@@ -113,7 +127,11 @@ class _Exported:
 
 def _captures(rows: _Exported) -> Iterator[dict[str, Any]]:
     for chunk in _by_ref(rows.captures()):
-        yield from map(capture_row, chunk)
+        expired = rows.expired_texts(chunk)
+        for capture in chunk:
+            if texts := expired.get(capture.pk):  # other memories cite it too
+                capture.content = cut_out(capture.content, texts)
+            yield capture_row(capture)
 
 
 def _entities(rows: _Exported) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ every surface is read and searched for code words. `HYPOTHESIS_PROFILE=thorough`
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any, Final
@@ -88,6 +88,7 @@ class Surfaces(RuleBasedStateMachine):
         self.exports: list[bytes] = []
         self.drafts: list[Any] = []
         self.pins: list[str] = []
+        self.captures: list[str] = []
         self.receipts: list[str] = []
         self.writes: list[tuple[str, dict[str, Any]]] = []
 
@@ -96,6 +97,7 @@ class Surfaces(RuleBasedStateMachine):
             return
         try:
             self.check(list(self.told_surfaces(self.api)), self.may_be_told())
+            self.check(list(self.read_surfaces()), self.may_be_read())
             self.check(list(self.kept_surfaces(self.api)), self.may_be_kept())
             self.check(
                 [*self.told_surfaces(self.narrow), *self.kept_surfaces(self.narrow)],
@@ -174,8 +176,9 @@ class Surfaces(RuleBasedStateMachine):
         codes = [self.new_code() for _ in things]
         said = [f"The {thing} code is {code}." for thing, code in zip(things, codes, strict=True)]
         lines = [f"{'Ana' if at % 2 else 'Bob'}: {text}" for at, text in enumerate(said)] if talk else said
-        response = self.api.post("captures", {"content": "\n".join(lines), "title": f"On {codes[0]}"})
+        response = self.api.post("captures", {"content": "\n".join(lines), "title": "A talk"})
         assert response.status_code == 201, response.content
+        self.captures.append(response.json()["capture"]["ref"])
         for memory in response.json()["memories"]:
             (code,) = [code for code in codes if code in memory["content"]]
             self.note(memory, code, "")
@@ -337,6 +340,10 @@ class Surfaces(RuleBasedStateMachine):
     def may_be_told(self) -> set[str]:
         return {each.code for each in self.known.values() if each.is_told(timezone.now())}
 
+    def may_be_read(self) -> set[str]:
+        read = [replace(each, superseded=False) for each in self.known.values()]
+        return {each.code for each in read if each.is_told(timezone.now())}
+
     def may_be_kept(self) -> set[str]:
         return {each.code for each in self.known.values() if not each.is_gone(timezone.now())}
 
@@ -349,6 +356,11 @@ class Surfaces(RuleBasedStateMachine):
         for name, text in surfaces:
             shown = [code for code in forbidden if code in text.lower()]
             assert not shown, f"{name} shows {shown}: {text[:2_000]}"
+
+    def read_surfaces(self) -> Iterator[tuple[str, str]]:
+        """Yield the captured texts, in which what was corrected since may stand, but nothing that is held back."""
+        for ref in self.captures:
+            yield f"document of {ref}", text_of(get(self.api, "expand", ref=ref, direction="document"))
 
     def told_surfaces(self, api: Api, *, few: bool = False) -> Iterator[tuple[str, str]]:
         """Yield what a model is given, by name."""

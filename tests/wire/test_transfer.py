@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import time_machine
 
 from memories.models import Capture, Entity, Memory, Supersession, Tombstone
 from tests.clients import api_of
@@ -341,3 +342,15 @@ def test_an_export_takes_few_statements_for_many_rows(django_assert_max_num_quer
     )
     with django_assert_max_num_queries(45):
         export(api)
+
+
+def test_what_has_expired_is_not_exported_within_a_capture_that_others_cite():
+    api = api_of()
+    told = api.post("captures", {"content": "The safe opens with kumquat. The gate is green."}).json()
+    ref = next(memory["ref"] for memory in told["memories"] if "kumquat" in memory["content"])
+    with time_machine.travel("2026-12-01T10:00:00Z"):
+        api.patch(f"memories/{ref}", {"expires_at": "2026-12-01T11:00:00Z"})
+    with time_machine.travel("2026-12-01T12:00:00Z"):
+        lines = export(api).decode()
+    assert "kumquat" not in lines
+    assert "The gate is green" in lines
