@@ -348,9 +348,11 @@ def _evicted(held: KnownSet, spared: Collection[str], *, cold_turn: int, surplus
             the smaller ref goes first.
     """
     idle = {ref: entry for ref, entry in held.items() if ref not in spared}
+    count = max(surplus, sum(entry.turn <= cold_turn for entry in idle.values()))
+    if count <= 0:
+        return ()
     oldest_first = sorted(idle, key=lambda ref: (idle[ref].turn, idle[ref].page, ref))
-    cold = sum(entry.turn <= cold_turn for entry in idle.values())
-    return tuple(sorted(oldest_first[: max(cold, surplus)]))
+    return tuple(sorted(oldest_first[:count]))
 
 
 def _known_after(held: KnownSet, delta: Delta, sent: Mapping[str, Served]) -> dict[str, Known]:
