@@ -2,8 +2,9 @@
 
 Some models give everything they read a cosine of 0.8 with everything else: what all texts have in common hides what
 sets two apart. The mean over a few sentences of many languages is that common part, and is taken out of each vector.
-Measured with multilingual-e5-small on a chat of 369 turns, this lifts what answers a question from 0.05 above the
-median to 0.17, and recall among the first five from 0.14 to 0.20; models without such a part lose nothing by it.
+Measured with multilingual-e5-small over `bench/data`: of a hundred questions that have nothing to do with a vault 76 are
+told apart with it, and none without, since there every memory looks like a match. On a chat of 369 turns recall among
+the nearest five rises from 0.14 to 0.20. Models without such a part lose nothing by it.
 """
 
 from typing import Final
