@@ -4,7 +4,7 @@ Some models give everything they read a cosine of 0.8 with everything else: what
 sets two apart. The mean over a few sentences of many languages is that common part, and is taken out of each vector.
 Measured with multilingual-e5-small over `bench/data`: of a hundred questions that have nothing to do with a vault 76 are
 told apart with it, and none without, since there every memory looks like a match. On a chat of 369 turns recall among
-the nearest five rises from 0.14 to 0.20. Models without such a part lose nothing by it.
+the nearest five rises from 0.14 to 0.20. To a model without such a part it makes little difference.
 """
 
 from typing import Final
