@@ -149,8 +149,10 @@ class Surfaces(RuleBasedStateMachine):
         if rich:
             body |= {
                 "summary": f"About {code}",
-                "entities": [code.title(), "Ana"],
-                "tags": [code],
+                "entities": [
+                    "Ana"
+                ],  # a successor takes over entities and tags: they are no text of the old one
+                "tags": ["office"],
                 "thread": f"thread {code}",
                 "source": {
                     "url": f"https://example.org/{code}",
