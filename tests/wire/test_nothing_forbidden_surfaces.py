@@ -35,7 +35,7 @@ from tests.wire.asking import get, tool
 pytestmark = pytest.mark.django_db
 
 BEGINNING: Final = datetime(2026, 12, 1, 9, tzinfo=UTC)
-EXAMPLES_QUICK, STEPS_QUICK = 6, 12
+EXAMPLES_QUICK, STEPS_QUICK = 4, 10
 EXAMPLES_THOROUGH, STEPS_THOROUGH = 150, 40
 THINGS: Final = ("locker", "boiler", "gate")
 FORMS: Final = (
