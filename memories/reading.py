@@ -166,7 +166,7 @@ def chain_of(caller: Caller, memory: Memory) -> list[Step]:
     links = {
         link.old_id: link
         for chunk in in_chunks([pk for pk, *_ in line])
-        for link in Supersession.objects.filter(vault_id=vault_id, old_id__in=chunk)
+        for link in _told_links(vault_id, chunk, at=timezone.now())
     }
     seen = refs_in_sight(caller, {name for _, ref, after, _ in line for name in (ref, after) if name})
     return [
@@ -174,6 +174,14 @@ def chain_of(caller: Caller, memory: Memory) -> list[Step]:
         for pk, ref, after, _ in line
         if ref in seen
     ]
+
+
+def _told_links(
+    vault_id: str, old_ids: Collection[int], *, at: datetime
+) -> QuerySet[Supersession, Supersession]:
+    """Return who replaced the old ones and why, but for what has expired: a reason may repeat its words."""
+    links = Supersession.objects.filter(vault_id=vault_id, old_id__in=old_ids, old__vault_id=vault_id)
+    return links.filter(Q(old__expires_at__isnull=True) | Q(old__expires_at__gt=at))
 
 
 def _walk(sql: str, vault_id: str, ref: str) -> list[tuple[int, str, str | None, int]]:

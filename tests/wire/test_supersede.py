@@ -423,3 +423,12 @@ def test_the_tool_names_the_twins_as_well(api):
     twin = api.remember("Currently the locker code is 4711")["ref"]
     told = use(api, "supersede_memory", ref=old, content="The locker code is 4712")
     assert told["also_similar"] == [twin]
+
+
+def test_the_history_tells_no_reason_of_what_has_expired(api):
+    with time_machine.travel("2026-12-01T10:00:00Z"):
+        old = api.remember("The locker code is kumquat", expires_at="2026-12-01T11:00:00Z")["ref"]
+        new = supersede(api, old, content="The locker code is durian", reason="it was kumquat").json()["ref"]
+        assert "kumquat" in api.get(f"memories/{new}").content.decode()
+    with time_machine.travel("2026-12-01T12:00:00Z"):
+        assert "kumquat" not in api.get(f"memories/{new}").content.decode()
