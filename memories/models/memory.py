@@ -84,6 +84,7 @@ class Memory(TenantModel):
     )
 
     term_hashes = models.BinaryField(default=b"", editable=False)
+    traits = models.PositiveSmallIntegerField(default=0, editable=False, help_text="derived: core/traits.py")
 
     objects = MemoryQuerySet.as_manager()
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from cortex.errors import CortexError
 from memories.core.kinds import Flag
 from memories.core.text import content_hash, hash_terms, normalise, pack_hashes, terms
+from memories.core.traits import traits_of
 from memories.ids import random_word
 from memories.models import Memory, Mention
 from memories.rows import in_chunks
@@ -19,7 +20,7 @@ Identity = tuple[str, str]
 """Project and content hash of a memory that is neither superseded nor redacted."""
 
 HASH_LENGTH: Final = 64
-_DERIVED: Final = {"id", "vault_id", "content_hash", "term_hashes", "true_since"}
+_DERIVED: Final = {"id", "vault_id", "content_hash", "term_hashes", "traits", "true_since"}
 
 
 def land_memories(landing: Landing, rows: Sequence[Row]) -> Reasons:
@@ -116,6 +117,7 @@ def _prepare(landing: Landing, row: Row) -> Memory | str:
         "term_hashes": pack_hashes(
             hash_terms(terms(content, landing.vault.language), landing.vault.language)
         ),
+        "traits": traits_of(content),
         "true_since": true_since_of(row["valid_from"], row["occurred_at"], row["captured_at"]),
     }
     stated = {name: value for name, value in row.items() if name != "entities"}

@@ -12,6 +12,7 @@ from memories.core.hostility import is_instruction_like
 from memories.core.kinds import Flag, MemoryLayer, Status, layer_of
 from memories.core.secrets import mask_secrets
 from memories.core.text import content_hash, hash_terms, normalise, pack_hashes, terms
+from memories.core.traits import Trait, traits_of
 from memories.models import Memory
 from memories.writing.inputs import MemoryInput, SourceInput
 
@@ -32,6 +33,7 @@ class Prepared:
     layer: MemoryLayer
     content_hash: str
     term_hashes: bytes
+    traits: Trait
     entities: tuple[str, ...]
     flags: tuple[Flag, ...]
     captured_at: datetime
@@ -70,6 +72,7 @@ class Prepared:
             flags=[str(flag) for flag in self.flags],
             withheld=Flag.INSTRUCTION_LIKE in self.flags,
             term_hashes=self.term_hashes,
+            traits=self.traits,
         )
 
 
@@ -96,6 +99,7 @@ def prepare(given: MemoryInput, *, language: str, status: Status, now: datetime)
         layer=masked.layer or layer_of(masked.kind),
         content_hash=content_hash(masked.content),
         term_hashes=pack_hashes(hash_terms(terms(masked.content, language), language)),
+        traits=traits_of(masked.content),
         entities=entity_names(masked.entities) or entity_names(spot_entities(masked.content)),
         flags=flags_of(texts_of(masked), masked=count > 0),
         captured_at=captured_at,
