@@ -39,7 +39,7 @@ def random_word(length: int) -> str:
 
 
 def new_ref(prefix: str) -> str:
-    """Return a fresh ref such as `mem_…`: the prefix and 12 characters (60 bits)."""
+    """Return a fresh ref such as `cap_…`: the prefix and 12 characters (60 bits)."""
     return f"{prefix}_{random_word(REF_LENGTH)}"
 
 
@@ -53,7 +53,12 @@ def new_vault_id() -> str:
 
 
 def new_memory_ref() -> str:
-    return new_ref("mem")
+    """Return a fresh ref of a memory: 12 digits (40 bits), so whoever stores it draws again where it is taken.
+
+    Every line of a pack carries one, and models read digits cheapest: three to a token, where mixed letters and
+    digits cost almost a token each. Refs are names, not secrets: nobody is let in for knowing one.
+    """
+    return f"mem_{_dice.get().randrange(10**REF_LENGTH):0{REF_LENGTH}}"
 
 
 def new_capture_ref() -> str:

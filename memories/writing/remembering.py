@@ -26,7 +26,7 @@ from memories.writing.erasing import erase
 from memories.writing.inputs import MemoryInput, Outcome
 from memories.writing.naming import link_entities
 from memories.writing.preparing import Prepared, prepare
-from memories.writing.twins import is_twin
+from memories.writing.twins import is_ref_taken, is_twin
 
 ATTEMPTS: Final = 5  # each lost race leaves one twin fewer that could win again
 
@@ -147,7 +147,7 @@ class _LostTwin(Exception):
 
 
 def _store(batch: _Batch) -> list[Outcome]:
-    """Write the batch; where a parallel write came first, look again."""
+    """Write the batch; where a parallel write came first, or a ref is taken, try again."""
     if not batch.claims:
         return []
     for _ in range(ATTEMPTS):
@@ -155,7 +155,7 @@ def _store(batch: _Batch) -> list[Outcome]:
             with transaction.atomic():
                 placed = _write(batch)
         except IntegrityError as error:
-            if not is_twin(error):
+            if not (is_twin(error) or is_ref_taken(error)):
                 raise
             continue
         except _LostTwin:
