@@ -159,16 +159,17 @@ def _heads_that_fit(
     """Make items of memories that replaced held ones, as long as they fit into what the pack left of its budget."""
     found = load_candidates(caller, matches={}, standing=dict.fromkeys(sorted(heads), PackLayer.FACTS))
     prices = Prices(request)
-    room, sections = pack.budget.tokens - pack.budget.used, {item.candidate.layer for item in pack.items}
+    room = pack.budget.tokens - pack.budget.used
+    opened = {path for item in pack.items for path in prices.of_headings(item.candidate)}
     fitting: dict[str, Item] = {}
     for candidate in found:
         item = whole_item(candidate)
         item = replace(item, tokens=prices.of_item(item))
-        layer = candidate.layer
-        cost = item.tokens + (0 if layer in sections else prices.of_section(layer))
+        headings = prices.of_headings(candidate)
+        cost = item.tokens + sum(tokens for path, tokens in headings.items() if path not in opened)
         if cost <= room:
             fitting[item.ref] = item
-            sections.add(layer)
+            opened |= headings.keys()
             room -= cost
     return fitting
 

@@ -1,12 +1,13 @@
 """What the travelling part of a pack costs, counted as the packer counts the whole."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from contextpack.core.assembly import FACTS_DIGITS
-from contextpack.core.rendering import item_text, section_text
+from contextpack.core.packing import Path
+from contextpack.core.rendering import headings_of, item_text
 from contextpack.core.tokens import estimate_tokens, family_of
-from contextpack.core.types import Budget, ContextRequest, Item, Pack, PackLayer
+from contextpack.core.types import Budget, Candidate, ContextRequest, Item, Pack
 
 
 class Prices:
@@ -19,15 +20,22 @@ class Prices:
     def of_item(self, item: Item) -> int:
         return estimate_tokens(item_text(item, self._format), self._family)
 
-    def of_section(self, layer: PackLayer) -> int:
-        return estimate_tokens(section_text(layer, self._format), self._family)
+    def of_headings(self, candidate: Candidate) -> Mapping[Path, int]:
+        return {
+            heading.path: estimate_tokens(heading.text, self._family)
+            for heading in headings_of(candidate, self._format)
+        }
 
     def of_all(self, items: Sequence[Item]) -> int:
         """Price a body; no more than its parts, each of which was rounded up when room was made for it."""
-        layers = list(dict.fromkeys(item.candidate.layer for item in items))
-        parts = [*(section_text(layer, self._format) for layer in layers)]
-        parts += [item_text(item, self._format) for item in items]
-        by_parts = sum(map(self.of_section, layers)) + sum(item.tokens for item in items)
+        shared = {
+            heading.path: heading.text
+            for item in items
+            for heading in headings_of(item.candidate, self._format)
+        }
+        parts = [*shared.values(), *(item_text(item, self._format) for item in items)]
+        by_parts = sum(estimate_tokens(text, self._family) for text in shared.values())
+        by_parts += sum(item.tokens for item in items)
         return min(by_parts, estimate_tokens("".join(parts), self._family))
 
     def of_content(self, items: Sequence[Item]) -> int:

@@ -7,7 +7,7 @@ that: they are also the moments at which `valid_only` judges and for which `ask`
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from contextpack.core.assembly import assemble
@@ -15,6 +15,7 @@ from contextpack.core.envelope import model_block, project_memory_object
 from contextpack.core.mql import Mql, Narrowing, as_wire, follow_ups, narrow, parse_mql
 from contextpack.core.profiles import clamp_budget, resolve_profile
 from contextpack.core.types import ContextRequest, Item, PackFormat
+from contextpack.core.weights import QUERY_SHARE
 from contextpack.filters import Moments, MqlFilter, turned_knobs
 from contextpack.items import whole_item
 from contextpack.paging import QUERY, QUERY_PREFIX
@@ -100,7 +101,9 @@ def continue_query(caller: Caller, cursor: str, *, now: datetime) -> dict[str, A
 def _find(caller: Caller, mql: Mql, page: _Page) -> _Result:
     served = Memory.objects.visible_to(caller).servable(page.now).known_at(page.began_at)
     universe = universe_of(caller, newest_first(served), known_at=page.began_at)
-    matches = rank(caller, mql.text, universe=universe, limit=None).matches
+    today = page.began_at.astimezone(UTC).date()
+    ranking = rank(caller, mql.text, universe=universe, today=today, least_share=QUERY_SHARE)
+    matches = ranking.matches
     kept, narrowing = _narrowed(caller, mql, page, {match.ref: match.relevance for match in matches})
     start = page.start_in(kept)
     return _Result(

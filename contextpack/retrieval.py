@@ -4,33 +4,57 @@ Filters come first: every channel searches only what the request may serve, so n
 that would be dropped afterwards. A superseded memory that matches lends its match to the head of its chain.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from typing import Any, Final
 
+import numpy as np
 from django.db.models import Q
+from numpy.typing import NDArray
 
-from contextpack.core.ranking import absolute_relevances, fuse
-from contextpack.core.strength import COSINE_FLOOR, is_noise, is_relevant, match_strength
+from contextpack.core.matching import (
+    Matching,
+    Signals,
+    first_hits,
+    lift_over_baseline,
+    match_rows,
+    with_hop,
+)
+from contextpack.core.questions import Question, bare_name, read_question
+from contextpack.core.ranking import absolute_relevances
+from contextpack.core.threads import Floats, Layout, lay_out
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
+from contextpack.core.weights import NOISE_BELOW, POOL_SHARE, RELEVANT_FROM
 from memories.access import Caller
+from memories.core.entities import entity_key
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
 from memories.core.supersession import active_heads
 from memories.core.text import content_terms, hash_terms, terms, unpack_hashes
+from memories.core.traits import Trait
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
 from memories.search import fulltext, naming, vectors
 from memories.search.beside import Beside, stand_beside
+from memories.search.embedding import active_embedder
 
-CHANNEL_LIMIT: Final = 1_000
 POOL_LIMIT: Final = 100  # twice as many add nothing to the first 3,000 tokens, and a third to the time
 CONSTRAINT_LIMIT: Final = 20
 STANDING_LIMIT: Final = 8  # for each layer that needs no match: identity, open loops, recency
-RETRIEVERS: Final = ("fts", "vector", "entity")
+BROAD_FROM: Final = 20  # memories; below it no name is too frequent to tell memories apart
+BROAD_SHARE: Final = 0.15
+CHANNEL_DIGITS: Final = 4
+# What each retriever that an envelope may name found: by words, by meaning, by name, by time.
+RETRIEVER_CHANNELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "fts": ("pair", "window", "thread"),
+    "vector": ("meaning", "thread_meaning"),
+    "entity": ("person", "named", "hop"),
+    "recency": ("date",),
+}
 
 _IDENTITY: Final = frozenset({MemoryLayer.PREFERENCE, MemoryLayer.STYLE})
 _OPEN_KINDS: Final = frozenset({Kind.QUESTION, Kind.ACTION})
+_PLACE_FIELDS: Final = ("thread", "position", "speaker", "traits")
 _ROW_FIELDS: Final = (
     "pk", "ref", "content", "summary", "kind", "layer", "occurred_at", "captured_at", "confidence", "author",
     "occurrences", "thread", "position", "speaker", "term_hashes",
@@ -44,12 +68,25 @@ class Match:
     ref: str
     relevance: float
     fused_rank: int
+    standing: float  # 0..1: its score next to the best one's
     retrievers: tuple[str, ...]
     words: tuple[str, ...] = ()  # of the task; on lineage those that a predecessor has
+    channels: Mapping[str, float] = field(default_factory=dict)  # what its score is made of, 0..1 each
 
 
-Universe = Mapping[int, tuple[str, ...]]
-"""What may be matched: the key of a row → the refs that its match counts for, its own, its head's, or both."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Universe:
+    """What may be matched, in thread order, and the refs that each row's match counts for: its own, its head's, or
+    both."""
+
+    layout: Layout
+    answers: Sequence[tuple[str, ...]]
+    speakers: Sequence[str | None]
+    traits: NDArray[np.int64]
+
+    @property
+    def named_speakers(self) -> frozenset[str]:
+        return frozenset(speaker for speaker in self.speakers if speaker)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +119,15 @@ def eligible(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
     return served.current_as_of(request.as_of, known_at=request.known_at)
 
 
-Row = tuple[int, str, str, str]
-"""What retrieval needs of every row that may be answered: its key, ref, memory layer and kind."""
+Row = tuple[int, str, str, str, str | None, int | None, str | None, int]
+"""What retrieval needs of every row that may be answered: its key, ref, memory layer and kind, then its thread, its
+position there, who said it, and its traits."""
 
 
 def newest_first(rows: MemoryQuerySet) -> list[Row]:
     """Read what may be answered; one statement."""
-    return list(rows.order_by("-captured_at", "ref").values_list("pk", "ref", "layer", "kind"))
+    fields = ("pk", "ref", "layer", "kind", *_PLACE_FIELDS)
+    return list(rows.order_by("-captured_at", "ref").values_list(*fields))
 
 
 def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> Universe:
@@ -100,103 +139,207 @@ def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> U
     Returns: those rows for themselves, and superseded ones for the head of their chain where that may be
         answered, beside themselves if they may be answered too; one statement.
     """
-    answers: dict[int, tuple[str, ...]] = {pk: (ref,) for pk, ref, _, _ in rows}
-    told = frozenset(ref for _, ref, _, _ in rows)
+    told = frozenset(row[1] for row in rows)
     old = Memory.objects.visible_to(caller).filter(superseded_by__isnull=False, superseded_at__lte=known_at)
-    links = [(pk, ref, after) for pk, ref, after in old.values_list("pk", "ref", "superseded_by") if after]
-    successor = {ref: after for _, ref, after in links}
-    heads = active_heads(successor)
-    standing_in = {pk: heads[ref] for pk, ref, _ in links if heads.get(ref) in told}
-    return answers | {pk: (*answers.get(pk, ()), head) for pk, head in standing_in.items()}
+    links = list(old.values_list("pk", "ref", "superseded_by", *_PLACE_FIELDS))
+    heads = active_heads({ref: after for _, ref, after, *_ in links if after})
+    members: dict[int, tuple[Any, ...]] = {row[0]: ((row[1],), *row[4:]) for row in rows}
+    for pk, ref, _, *place in links:
+        if (head := heads.get(ref)) in told:
+            own = members[pk][0] if pk in members else ()
+            members[pk] = ((*own, head), *place)
+    layout = lay_out([(pk, thread, position) for pk, (_, thread, position, _, _) in members.items()])
+    values = list(members.values())
+    ordered = [values[place] for place in layout.order.tolist()]
+    return Universe(
+        layout=layout,
+        answers=[answers for answers, *_ in ordered],
+        speakers=[speaker for _, _, _, speaker, _ in ordered],
+        traits=np.fromiter((traits for *_, traits in ordered), dtype=np.int64, count=len(ordered)),
+    )
 
 
 # -- Matching ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Evidence:
-    """What the channels say of one memory; what they say of those that it replaced counts for it."""
+def rank(caller: Caller, task: str, *, universe: Universe, today: date, least_share: float) -> Ranking:
+    """Search by words, meaning, names and dates, each memory in its thread, and rank what is found.
 
-    coverage: float = 0.0
-    cosine_lift: float = 0.0
-    words: tuple[str, ...] = ()
-    named: bool = False
-
-    def add_words(self, coverage: float, words: tuple[str, ...]) -> None:
-        if coverage > self.coverage or not self.words:
-            self.coverage, self.words = coverage, words
-
-    @property
-    def strength(self) -> float:
-        return match_strength(coverage=self.coverage, cosine_lift=self.cosine_lift, named=self.named)
+    Args:
+        today: what "yesterday" means.
+        least_share: matches whose score is a smaller share of the best one's are left out.
+    Returns: one match for each memory, at the best of its own scores and of those that it superseded; three to
+        six statements, none of which depends on what is found.
+    """
+    if not len(universe.layout):
+        return Ranking(matches=(), relevant=False)
+    heard = listen(caller, task, universe=universe, today=today)
+    first = match_rows(universe.layout, heard.signals)
+    matching = with_hop(first, _hop(caller, universe.layout, first_hits(first), task))
+    best = float(matching.scores.max())
+    audible = (
+        matching.found
+        & (matching.scores > 0)
+        & (matching.scores >= least_share * best)
+        & (matching.strengths >= NOISE_BELOW)
+    )
+    rows = np.flatnonzero(audible)
+    rows = rows[np.argsort(-matching.scores[rows], kind="stable")]
+    matches = _matches(universe, heard.lexical, matching, rows)
+    strongest = max((match.relevance for match in matches), default=0.0)
+    return Ranking(matches=matches, relevant=strongest >= RELEVANT_FROM, stated=heard.stated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What the channels answered: each one's scores by ref, and the evidence for every ref."""
+class Heard:
+    """What the searches say of a task."""
 
-    channels: Mapping[str, Mapping[str, float]]
-    evidence: Mapping[str, _Evidence]
-    stated: tuple[str, ...]
+    signals: Signals
+    lexical: fulltext.TermScores
+    stated: tuple[str, ...]  # what a reader must know of their gaps
 
 
-def rank(caller: Caller, task: str, *, universe: Universe, limit: int | None) -> Ranking:
-    """Search by words, meaning and names, and fuse what they find.
+def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Heard:
+    """Search by words, by meaning, by names and by dates; three to six statements."""
+    vault, layout, embedder = caller.vault, universe.layout, active_embedder()
+    question = read_question(task, speakers=universe.named_speakers, today=today)
+    lexical = fulltext.score_terms(question.text, vault_id=vault.pk, language=vault.language)
+    similar = vectors.compare(question.text, vault_id=vault.pk, expected=layout.ids.tolist())
+    gains = layout.spread(lexical.ids, lexical.gains)
+    occurring = (gains > 0).any(axis=0)
+    is_name = np.array([bare_name(word) in question.names for word in lexical.words], dtype=bool)
+    person, named = _about(caller, task, question, universe)
+    signals = Signals(
+        gains=gains,
+        weights=lexical.weights,
+        date_terms=np.array([word in question.date_words for word in lexical.words], dtype=bool),
+        lift=_lift(layout, similar) if len(similar.ids) else None,
+        person=person,
+        named=named,
+        date=_dates(caller, question, layout),
+        time=(universe.traits & Trait.TELLS_TIME > 0).astype(np.float64) * float(question.asks_when),
+        question=(universe.traits & Trait.ASKS > 0).astype(np.float64),
+        model=embedder.name if embedder else "",
+        known_name=bool(question.speakers) or bool((is_name & occurring).any()),
+        unknown_name=bool((is_name & ~occurring).any()),
+    )
+    return Heard(signals=signals, lexical=lexical, stated=similar.stated)
 
-    Args:
-        limit: how many of each channel's best are fused; None for all.
-    Returns: one match for each memory, at the best of its own ranks and of those that it superseded.
+
+def _lift(layout: Layout, similar: vectors.Similarities) -> Floats:
+    _, present = layout.rows_of(similar.ids)
+    lift = lift_over_baseline(similar.cosines[present])
+    return layout.spread(similar.ids[present], lift)
+
+
+def _about(caller: Caller, task: str, question: Question, universe: Universe) -> tuple[Floats, Floats]:
+    """Say which rows are by or about the one person whom the task names, and which about what else it names.
+
+    A name that a large part of the memories mention tells none apart, unless it is a person's who speaks.
     """
-    found = _search(caller, task, universe=universe, limit=limit or max(1, len(universe)))
-    fused = fuse(found.channels)
-    strengths = {ref: evidence.strength for ref, evidence in found.evidence.items()}
-    best = max(strengths.values(), default=0.0)
-    heard = (ref for ref in fused if not is_noise(strengths[ref], best))
-    order = sorted(heard, key=lambda ref: (-fused[ref], -strengths[ref], ref))
+    layout = universe.layout
+    mentions = naming.mentioned(task, vault_id=caller.vault.pk)
+    person, named = np.zeros(len(layout)), np.zeros(len(layout))
+    if len(question.speakers) == 1:
+        (key,) = question.speakers
+        said = [speaker is not None and entity_key(speaker) == key for speaker in universe.speakers]
+        person = np.maximum(np.array(said, dtype=np.float64), _rows_among(layout, mentions.get(key, ())))
+    others = [_rows_among(layout, pks) for key, pks in mentions.items() if key not in question.speakers]
+    narrow = [rows for rows in others if 0 < rows.sum() <= _most_mentions(layout)]
+    if narrow:
+        named = sum(narrow, named) / len(narrow)
+    return person, named
+
+
+def _hop(caller: Caller, layout: Layout, hits: NDArray[np.int64], task: str) -> Floats:
+    """Count for each row what it mentions of what the first hits mention and the task does not name.
+
+    What many memories mention leads nowhere in particular and is left out; one statement, none without hits.
+    """
+    limit = _most_mentions(layout)
+    shared = naming.shared_with(layout.ids[hits].tolist(), vault_id=caller.vault.pk, limit=limit)
+    named = naming.named_in(task)
+    hop = np.zeros(len(layout))
+    for keys, memory_ids in shared:
+        if named.isdisjoint(keys):
+            hop += _rows_among(layout, memory_ids)
+    hop[hits] = 0.0
+    return hop
+
+
+def _most_mentions(layout: Layout) -> int:
+    return int(max(BROAD_FROM, BROAD_SHARE * len(layout)))
+
+
+def _rows_among(layout: Layout, memory_ids: Collection[int]) -> Floats:
+    ids = np.fromiter(memory_ids, dtype=np.int64, count=len(memory_ids))
+    return layout.spread(ids, np.ones(len(ids)))
+
+
+def _dates(caller: Caller, question: Question, layout: Layout) -> Floats:
+    """Say how close each row's day is to those that the task names; one statement where it names any."""
+    if not question.spans:
+        return np.zeros(len(layout))
+    dated = Memory.objects.visible_to(caller).filter(occurred_at__isnull=False)
+    days = [
+        (pk, moment.astimezone(UTC).date()) for pk, moment in dated.values_list("pk", "occurred_at") if moment
+    ]
+    closeness = {day: max(span.closeness(day) for span in question.spans) for _, day in days}
+    ids = np.fromiter((pk for pk, _ in days), dtype=np.int64, count=len(days))
+    return layout.spread(ids, np.array([closeness[day] for _, day in days], dtype=np.float64))
+
+
+def _matches(
+    universe: Universe, lexical: fulltext.TermScores, matching: Matching, rows: NDArray[np.int64]
+) -> tuple[Match, ...]:
+    """Return a match for each memory that the rows, best first, answer for."""
+    leading: dict[str, int] = {}
+    strengths: dict[str, float] = {}
+    for row, strength in zip(rows.tolist(), matching.strengths[rows].tolist(), strict=True):
+        for ref in universe.answers[row]:
+            leading.setdefault(ref, row)
+            strengths[ref] = max(strength, strengths.get(ref, 0.0))
+    order = sorted(leading, key=lambda ref: (-matching.scores[leading[ref]], -strengths[ref], ref))
     relevances = absolute_relevances(order, strengths)
-    matches = tuple(
+    best = float(matching.scores.max())
+    words = _words_of(universe.layout, lexical, list(dict.fromkeys(leading.values())))
+    return tuple(
         Match(
             ref=ref,
             relevance=relevances[ref],
             fused_rank=position,
-            retrievers=tuple(name for name in RETRIEVERS if ref in found.channels[name]),
-            words=found.evidence[ref].words,
+            standing=round(float(matching.scores[leading[ref]]) / best, CHANNEL_DIGITS),
+            retrievers=_retrievers(matching, leading[ref]),
+            words=words.get(leading[ref], ()),
+            channels={
+                name: round(value, CHANNEL_DIGITS)
+                for name, values in matching.channels.items()
+                if (value := float(values[leading[ref]]))
+            },
         )
         for position, ref in enumerate(order, start=1)
     )
-    return Ranking(matches=matches, relevant=is_relevant(best), stated=found.stated)
 
 
-def _search(caller: Caller, task: str, *, universe: Universe, limit: int) -> _Found:
-    vault, allowed = caller.vault, universe.keys()
-    lexical = fulltext.lookup(task, vault_id=vault.pk, language=vault.language, allowed=allowed, limit=limit)
-    semantic = vectors.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit, least_lift=COSINE_FLOOR)
-    about = naming.lookup(task, vault_id=vault.pk, allowed=allowed, limit=limit)
-    close = [(hit.memory_id, hit.similarity - semantic.baseline) for hit in semantic.hits]
-    channels = {
-        "fts": _by_ref(((hit.memory_id, hit.score) for hit in lexical), universe),
-        "vector": _by_ref(close, universe),
-        "entity": _by_ref(about.items(), universe),
-    }
-    evidence = {ref: _Evidence() for scores in channels.values() for ref in scores}
-    for hit in lexical:
-        for ref in universe[hit.memory_id]:
-            evidence[ref].add_words(hit.strength, hit.matched)
-    for pk, lift in close:
-        for ref in universe[pk]:
-            evidence[ref].cosine_lift = max(evidence[ref].cosine_lift, lift)
-    for ref in channels["entity"]:
-        evidence[ref].named = True
-    return _Found(channels=channels, evidence=evidence, stated=semantic.stated)
+def _words_of(layout: Layout, lexical: fulltext.TermScores, rows: list[int]) -> dict[int, tuple[str, ...]]:
+    """Return the task's words that each row has itself; rows without any are left out."""
+    ids = layout.ids[rows]
+    places = np.searchsorted(lexical.ids, ids).clip(max=max(0, len(lexical.ids) - 1))
+    having = [
+        (row, place)
+        for row, pk, place in zip(rows, ids.tolist(), places.tolist(), strict=True)
+        if len(lexical.ids) and lexical.ids[place] == pk
+    ]
+    found = lexical.matched_words(np.array([place for _, place in having], dtype=np.int64))
+    return {row: words for (row, _), words in zip(having, found, strict=True)}
 
 
-def _by_ref(scored: Iterable[tuple[int, float]], universe: Universe) -> dict[str, float]:
-    """Credit each row's score to the refs that it counts for; the better of two stands."""
-    scores: dict[str, float] = {}
-    for pk, score in scored:
-        for ref in universe[pk]:
-            scores[ref] = max(score, scores.get(ref, score))
-    return scores
+def _retrievers(matching: Matching, row: int) -> tuple[str, ...]:
+    """Name the searches that speak for a row: by words and meaning also where they found it in its thread."""
+    speaking = {name for name, values in matching.channels.items() if values[row] > 0}
+    return tuple(
+        retriever for retriever, channels in RETRIEVER_CHANNELS.items() if not speaking.isdisjoint(channels)
+    )
 
 
 # -- Candidates ----------------------------------------------------------------------------------
@@ -211,7 +354,8 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     rows = newest_first(eligible(caller, request))
     universe = universe_of(caller, rows, known_at=request.known_at)
     sent = request.already_sent
-    ranking = rank(caller, request.task, universe=universe, limit=CHANNEL_LIMIT + len(sent))
+    today = request.as_of.astimezone(UTC).date()
+    ranking = rank(caller, request.task, universe=universe, today=today, least_share=POOL_SHARE)
     unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
     matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
     says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
@@ -235,14 +379,14 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
 
 def _standing(newest: Sequence[Row], *, floor_only: bool) -> dict[str, PackLayer]:
     """Return the refs that need no match, and the layer in which each stands: the newest of every kind."""
-    rules = [ref for _, ref, layer, _ in newest if layer == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT]
+    rules = [row[1] for row in newest if row[2] == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT]
     floor = dict.fromkeys(rules, PackLayer.CONSTRAINTS)
     if floor_only:
         return floor
     personal = [row for row in newest if row[2] in _IDENTITY][:STANDING_LIMIT]
     open_loops = [row for row in newest if row[3] in _OPEN_KINDS][:STANDING_LIMIT]
-    placed = {ref: pack_layer(layer, kind) for _, ref, layer, kind in (*personal, *open_loops)}
-    recent = {ref: PackLayer.RECENCY for _, ref, _, _ in newest[:STANDING_LIMIT]}
+    placed = {row[1]: pack_layer(row[2], row[3]) for row in (*personal, *open_loops)}
+    recent = {row[1]: PackLayer.RECENCY for row in newest[:STANDING_LIMIT]}
     return recent | placed | floor
 
 
@@ -328,13 +472,15 @@ def _candidate(
         retrievers=match.retrievers if match else ("recency" if standing is PackLayer.RECENCY else "layer",),
         matched_terms=words,
         fused_rank=match.fused_rank if match else None,
+        standing=match.standing if match else None,
+        channels=match.channels if match else {},
     )
 
 
 def _basis(match: Match | None) -> str | None:
     if match is None:
         return None
-    return "cosine" if match.retrievers == ("vector",) else "rrf"
+    return "cosine" if match.retrievers == ("vector",) else "rank"
 
 
 def _hashes_of(matches: Iterable[Match], language: str) -> dict[str, frozenset[int]]:

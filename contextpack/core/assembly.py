@@ -1,21 +1,23 @@
 """From what retrieval found to a finished pack: value, fold, order, pack, arrange, account (CMP §3 to §5)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
 from contextpack.core.folding import Claim, as_claim, fold_claims
 from contextpack.core.greedy import pack_by_layer
 from contextpack.core.knapsack import pack_by_density
-from contextpack.core.packing import Packing, Tariff
+from contextpack.core.packing import Packing, Path, Tariff
 from contextpack.core.ranking import layer_priors, layer_shares
-from contextpack.core.rendering import item_text, section_text
+from contextpack.core.rendering import headings_of, item_text
 from contextpack.core.tokens import TokenFamily, estimate_tokens, family_of
 from contextpack.core.types import (
     Budget,
+    Candidate,
     ContextRequest,
     Coverage,
     Fate,
+    Heading,
     Item,
     Pack,
     PackFormat,
@@ -26,7 +28,7 @@ from contextpack.core.types import (
 FACTS_DIGITS: Final = 2
 # What an item costs beside its text, and what reading one more is worth sparing.
 OVERHEAD_TOKENS: Final[Mapping[PackFormat, int]] = {
-    PackFormat.MARKDOWN: 40,
+    PackFormat.MARKDOWN: 15,
     PackFormat.SMP: 130,
     PackFormat.JSON: 180,
 }
@@ -94,21 +96,30 @@ class _Prices:
         self._format = fmt
         self._family = family
         self._texts: dict[tuple[str, str], str] = {}
+        self._headings: dict[Hashable, Mapping[Path, int]] = {}
 
     def tariff(self) -> Tariff:
-        return Tariff(item=self.of_item, section=self.of_section, overhead=OVERHEAD_TOKENS[self._format])
+        return Tariff(item=self.of_item, headings=self.of_headings, overhead=OVERHEAD_TOKENS[self._format])
 
     def of_item(self, item: Item) -> int:
         return estimate_tokens(self._text(item), self._family)
 
-    def of_section(self, layer: PackLayer) -> int:
-        return estimate_tokens(section_text(layer, self._format), self._family)
+    def of_headings(self, candidate: Candidate) -> Mapping[Path, int]:
+        key = (candidate.layer, candidate.conflicted, candidate.occurred_at)
+        if key not in self._headings:
+            self._headings[key] = {
+                heading.path: estimate_tokens(heading.text, self._family)
+                for heading in headings_of(candidate, self._format)
+            }
+        return self._headings[key]
 
     def of_all(self, items: Sequence[Item]) -> int:
         """Price the items as one text, where no part is rounded up by itself."""
-        layers = dict.fromkeys(item.candidate.layer for item in items)
-        parts = chain((section_text(layer, self._format) for layer in layers), map(self._text, items))
-        return estimate_tokens("".join(parts), self._family)
+        headings = {heading.path: heading.text for heading in self._headings_of_all(items)}
+        return estimate_tokens("".join(chain(headings.values(), map(self._text, items))), self._family)
+
+    def _headings_of_all(self, items: Sequence[Item]) -> Iterator[Heading]:
+        return chain.from_iterable(headings_of(item.candidate, self._format) for item in items)
 
     def of_content(self, items: Sequence[Item]) -> int:
         return sum(estimate_tokens(item.text, self._family) for item in items)

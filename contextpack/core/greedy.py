@@ -12,7 +12,7 @@ from datetime import datetime
 
 from contextpack.core.folding import Claim
 from contextpack.core.ladder import byte_length, thin_head
-from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Tariff
+from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Path, Tariff
 from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
 
@@ -43,7 +43,7 @@ class _Basket:
     cost: Tariff
     used: int = 0
     picked: dict[str, Item] = field(default_factory=dict)
-    opened: set[PackLayer] = field(default_factory=set)
+    opened: set[Path] = field(default_factory=set)
     overhead: float | None = None  # the least that an item was seen to cost beside its text
 
     def take(self, offer: _Offer, room: int) -> int:
@@ -52,16 +52,14 @@ class _Basket:
         if offer.ref in self.picked or self._is_surely_too_large(offer, room):
             return 0
         item = self._priced(offer)
-        price = item.tokens if offer.layer in self.opened else item.tokens + self.cost.section(offer.layer)
+        price = item.tokens + self.cost.opening(offer.claim.candidate, self.opened)
         if price > room:
             return 0
         return self._pick(item, price)
 
     def take_head(self, offer: _Offer) -> int:
         """Pick a claim's first sentence, as much of it as fits; return what it cost, or 0."""
-        allowed = self.budget - self.used
-        if offer.layer not in self.opened:
-            allowed -= self.cost.section(offer.layer)
+        allowed = self.budget - self.used - self.cost.opening(offer.claim.candidate, self.opened)
         head = thin_head(
             offer.claim.candidate,
             lambda text: self.cost.item(_shaped(offer, Rung.HEAD, text)) <= allowed,
@@ -73,7 +71,7 @@ class _Basket:
 
     def _pick(self, item: Item, price: int) -> int:
         self.picked[item.ref] = item
-        self.opened.add(item.candidate.layer)
+        self.opened |= self.cost.headings(item.candidate).keys()
         self.used += price
         return price
 

@@ -31,6 +31,7 @@ from contextpack.core.packing import (
     THINNEST_TOKENS,
     Missed,
     Packing,
+    Path,
     Tariff,
 )
 from contextpack.core.ranking import pertinence, utility
@@ -47,7 +48,7 @@ class Purchase:
     """One increment: an item new to the pack, two sides of a conflict, or a fuller rung of what the pack has."""
 
     items: tuple[Item, ...]
-    tokens: int  # what the increment adds, the heading of each section that it opens included
+    tokens: int  # what the increment adds, the headings that it opens included
 
 
 def purchase_order(
@@ -225,7 +226,7 @@ class _Market:
         self._offers = offers
         self._cost = cost
         self._spent = 0
-        self._opened: set[PackLayer] = set()
+        self._opened: set[Path] = set()
         self._chosen: list[tuple[str, int, int]] = []  # ref, mask and terms of what has a place
         self._heap = [(-offer.density, offer.ref, 0, offer) for offer in offers]
         heapq.heapify(self._heap)
@@ -337,7 +338,7 @@ class _Market:
         if offer.bought >= 0 or offer.is_cut:
             return False
         offer.is_cut = True
-        allowed = THINNEST_TOKENS - self._cost.section(offer.claim.candidate.layer)
+        allowed = THINNEST_TOKENS - self._cost.opening(offer.claim.candidate)
         if self._tokens(offer, 0) <= allowed:
             return False
         thinnest = offer.steps[0].size
@@ -377,9 +378,12 @@ class _Market:
 
     def _price(self, offers: Sequence[_Offer], places: Sequence[int]) -> int:
         """Return what offers that are new to the pack cost together at the given rungs."""
-        layers = {offer.claim.candidate.layer for offer in offers} - self._opened
-        items = sum(self._tokens(offer, place) for offer, place in zip(offers, places, strict=True))
-        return items + sum(map(self._cost.section, layers))
+        opened = set(self._opened)
+        tokens = 0
+        for offer, place in zip(offers, places, strict=True):
+            tokens += self._tokens(offer, place) + self._cost.opening(offer.claim.candidate, opened)
+            opened |= self._cost.headings(offer.claim.candidate).keys()
+        return tokens
 
     def _wait(self, offer: _Offer) -> None:
         offer.entry += 1
@@ -407,7 +411,7 @@ class _Market:
     def _pay(self, offer: _Offer) -> int:
         tokens = self._added_tokens(offer)
         self._spent += tokens
-        self._opened.add(offer.claim.candidate.layer)
+        self._opened |= self._cost.headings(offer.claim.candidate).keys()
         return tokens
 
     def _follow_up(self, offer: _Offer) -> None:
@@ -427,8 +431,7 @@ class _Market:
         tokens = self._tokens(offer, offer.target)
         if offer.bought >= 0:
             return max(0, tokens - self._tokens(offer, offer.bought))
-        layer = offer.claim.candidate.layer
-        return tokens if layer in self._opened else tokens + self._cost.section(layer)
+        return tokens + self._cost.opening(offer.claim.candidate, self._opened)
 
     def _tokens(self, offer: _Offer, place: int) -> int:
         if place not in offer.costs:

@@ -1,11 +1,11 @@
 """What both packers speak of: prices, what was packed, what was missed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Final
 
 from contextpack.core.folding import Claim
-from contextpack.core.types import Item, PackLayer
+from contextpack.core.types import Candidate, Item
 
 SCORE_DIGITS: Final = 6
 SMALLEST_BUDGET: Final = 300
@@ -14,14 +14,21 @@ THINNEST_TOKENS: Final = (
 )
 BYTES_PER_TOKEN: Final = 4.0  # for the order alone; what is bought is estimated exactly
 
+Path = tuple[str, ...]
+"""Names a heading: its layer, and within that its day."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
     """What things cost in tokens, as they are sent."""
 
     item: Callable[[Item], int]
-    section: Callable[[PackLayer], int]  # opening a layer's section, charged once
+    headings: Callable[[Candidate], Mapping[Path, int]]  # under which it stands; each is charged once
     overhead: int = 25  # roughly what an item costs beside its text, for the order alone
+
+    def opening(self, candidate: Candidate, opened: Set[Path] = frozenset()) -> int:
+        """Return what the headings cost that nothing bought so far has opened."""
+        return sum(tokens for path, tokens in self.headings(candidate).items() if path not in opened)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,80 +2,36 @@
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import accumulate
 from typing import Final
 
 from contextpack.core.types import Candidate, ModelProfile, PackLayer
+from contextpack.core.weights import IDLE_STANDING, STEEPNESS
 
-RRF_K: Final = 20
-# How much a place in each channel counts: a shared word says more than likeness of hashed vectors does, for
-# these meet by chance; and a name alone says only whom a memory is about.
-CHANNEL_WEIGHTS: Final[Mapping[str, float]] = {"fts": 1.0, "vector": 0.3, "entity": 0.2}
 RECENCY_HALF_LIFE_DAYS: Final = 30.0
 RELEVANCE_DIGITS: Final = 4
-RANK_HALVING: Final = 10  # at this fused rank a match's standing is half of the first one's
-UNMATCHED_PERTINENCE: Final = 0.3  # what is left of an idle memory's utility when it competes for tokens
 _SECONDS_PER_DAY: Final = 86_400.0
 
 # -- Ranks and strengths -------------------------------------------------------------------------
 
 
-def fuse(
-    channels: Mapping[str, Mapping[str, float]],
-    k: int = RRF_K,
-    *,
-    weights: Mapping[str, float] = CHANNEL_WEIGHTS,
-) -> dict[str, float]:
-    """Fuse channels by the weighted reciprocals of their ranks.
-
-    Args:
-        channels: retriever → ref → that channel's own score; equal scores share a place, so that no order among
-            equals comes from how rows happen to be stored.
-        k: how little the first places stand out.
-        weights: retriever → how much its places count; 1 where none is given.
-    Returns: ref → score, in no particular order.
-    """
-    scores: defaultdict[str, float] = defaultdict(float)
-    for channel, raw in channels.items():
-        weight = weights.get(channel, 1.0)
-        for ref, place in _places(raw):
-            scores[ref] += weight / (k + place)
-    return dict(scores)
-
-
-def _places(raw: Mapping[str, float]) -> Iterator[tuple[str, int]]:
-    """Yield each ref with its place from 1; of equals each has the place of the first."""
-    place, last = 0, math.inf
-    for position, (ref, score) in enumerate(sorted(raw.items(), key=lambda entry: -entry[1]), start=1):
-        if score != last:
-            place, last = position, score
-        yield ref, place
-
-
 def absolute_relevances(order: Sequence[str], strength: Mapping[str, float]) -> dict[str, float]:
     """Fit match strengths to the fused order, so that relevance never rises as the rank falls.
 
-    Neighbours that disagree with the order share their mean (isotonic regression by pooling adjacent
-    violators): the least change that makes the two agree.
+    A match has to do with the task at least as much as any that the order puts behind it: it gets the largest
+    strength from its own place on. So the first one tells whether anything answers at all.
 
     Args:
         order: refs, best first, each once.
         strength: ref → absolute strength of the match, 0..1; a ref without one matched nothing.
     Returns: ref → relevance, 0..1, rounded to four digits, in the given order.
     """
-    pools: list[tuple[float, int]] = []  # (mean, members)
-    for ref in order:
-        mean, size = min(max(strength.get(ref, 0.0), 0.0), 1.0), 1
-        while pools and pools[-1][0] < mean:
-            earlier_mean, earlier_size = pools.pop()
-            mean = (mean * size + earlier_mean * earlier_size) / (size + earlier_size)
-            size += earlier_size
-        pools.append((mean, size))
-    relevances = (round(mean, RELEVANCE_DIGITS) for mean, size in pools for _ in range(size))
-    return dict(zip(order, relevances, strict=True))
+    strengths = (min(max(strength.get(ref, 0.0), 0.0), 1.0) for ref in reversed(order))
+    relevances = [round(largest, RELEVANCE_DIGITS) for largest in accumulate(strengths, max)]
+    return dict(zip(order, reversed(relevances), strict=True))
 
 
 def recency_decay(moment: datetime, now: datetime, half_life_days: float = RECENCY_HALF_LIFE_DAYS) -> float:
@@ -173,21 +129,21 @@ def utility(candidate: Candidate, *, profile: ModelProfile, now: datetime, prior
 
 
 def valued_relevance(candidate: Candidate) -> float:
-    """Return a candidate's relevance as utility values it: half its strength, half its standing in the fused order.
+    """Return a candidate's relevance as utility values it: half its strength, half its standing beside the best.
 
     Strength is comparable between tasks but coarse: neighbours in the order often share one value. The standing
     tells them apart.
     """
-    strength, rank = candidate.relevance or 0.0, candidate.fused_rank
-    if rank is None:
-        return strength
-    return (strength + (RANK_HALVING + 1) / (RANK_HALVING + rank)) / 2
+    strength = candidate.relevance or 0.0
+    return strength if candidate.standing is None else (strength + candidate.standing) / 2
 
 
 def pertinence(candidate: Candidate) -> float:
-    """Return the factor by which a candidate's utility counts when it competes for tokens, 0.3 to 1.
+    """Return the factor by which a candidate's utility counts when it competes for tokens: 1 for the best match.
 
-    Being fresh and well trusted is of use to the task only as far as a memory has to do with it: without this,
-    a dozen short new lines crowd out one long answer.
+    It falls exponentially with the distance from the best: that a memory is what the task needs becomes unlikely
+    much faster than its score falls, and neither shortness nor freshness makes up for it. What matched nothing
+    counts as if it stood in the middle.
     """
-    return UNMATCHED_PERTINENCE + (1.0 - UNMATCHED_PERTINENCE) * valued_relevance(candidate)
+    standing = candidate.relevance if candidate.standing is None else candidate.standing
+    return math.exp(STEEPNESS * ((IDLE_STANDING if standing is None else standing) - 1.0))

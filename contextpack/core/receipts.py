@@ -59,6 +59,7 @@ class Matched:
     retrievers: tuple[str, ...]
     words: tuple[str, ...]
     rank: int | None
+    standing: float | None
     mark: int
 
     def again(self, candidate: Candidate, *, layer: PackLayer) -> Candidate:
@@ -71,6 +72,7 @@ class Matched:
             retrievers=self.retrievers,
             matched_terms=self.words,
             fused_rank=self.rank,
+            standing=self.standing,
         )
 
 
@@ -94,6 +96,7 @@ def pool_as_wire(candidates: Iterable[Candidate]) -> dict[str, Any]:
                 list(candidate.retrievers),
                 [words[word] for word in candidate.matched_terms],
                 candidate.fused_rank,
+                candidate.standing,
                 mark_of(candidate),
             ]
             for candidate in found
@@ -113,9 +116,10 @@ def pool_from_wire(kept: Mapping[str, Any]) -> tuple[Matched, ...]:
             retrievers=tuple(retrievers),
             words=tuple(words[place] for place in places),
             rank=rank,
+            standing=standing,
             mark=mark,
         )
-        for ref, layer, relevance, basis, retrievers, places, rank, mark in kept["rows"]
+        for ref, layer, relevance, basis, retrievers, places, rank, standing, mark in kept["rows"]
     )
 
 
@@ -166,6 +170,7 @@ def _served(item: Item) -> dict[str, Any]:
         "utility": rounded(item.utility),
         "density": round(item.density, 6),
         "why": why,
+        "channels": dict(item.candidate.channels),
         "folded_refs": list(item.folded_refs),
     }
 

@@ -1,6 +1,6 @@
 """What a pack looks like as JSON rows and as markdown, and what each item of it costs there.
 
-`item_text` and `section_text` are the one truth about the size of a body: the packer counts what they answer,
+`item_text` and `headings_of` are the one truth about the size of a body: the packer counts what they answer,
 and the renderers send what they answer. In markdown a memory is one line that ends in its citation, and nothing
 that a memory says can end that line, open another structure, or cite.
 """
@@ -22,8 +22,10 @@ from contextpack.core.envelope import (
     sent_items,
 )
 from contextpack.core.types import (
+    Candidate,
     ContextRequest,
     DeltaMode,
+    Heading,
     Item,
     Pack,
     PackFormat,
@@ -100,13 +102,28 @@ def item_text(item: Item, fmt: PackFormat) -> str:
     return wire_text(row(item)) + ","
 
 
-def section_text(layer: PackLayer, fmt: PackFormat) -> str:
-    """Return what opening a layer's section adds to a body."""
-    if fmt is PackFormat.MARKDOWN:
-        return f"## {layer.value}\n"
+def headings_of(candidate: Candidate, fmt: PackFormat) -> tuple[Heading, ...]:
+    """Return the headings under which a memory stands in a body, the outermost first."""
+    layer = candidate.layer.value
+    if fmt is PackFormat.SMP:
+        return ()
     if fmt is PackFormat.JSON:
-        return f'"{layer.value}":[],'
-    return ""
+        return (Heading(path=(layer,), text=f'"{layer}":[],'),)
+    section = Heading(path=(layer,), text=f"## {layer}\n")
+    day = _day_of_group(candidate)
+    return (section, Heading(path=(layer, day), text=f"### {day}\n")) if day else (section,)
+
+
+def _day_of_group(candidate: Candidate) -> str | None:
+    """Return the day under which a memory stands in markdown.
+
+    The sides of a conflict stand side by side whatever their days, so each tells its own.
+    """
+    return None if candidate.conflicted else _day(candidate)
+
+
+def _day(candidate: Candidate) -> str | None:
+    return candidate.occurred_at.astimezone(UTC).date().isoformat() if candidate.occurred_at else None
 
 
 def row(item: Item) -> Row:
@@ -175,14 +192,18 @@ def as_markdown(
         working_memory: the session's delta; told only where a request asks for new content alone, since the
             reader then has to keep, and to drop, what it was sent before.
         send_refs: where given, only these items travel.
-    Returns: lines under the headings of their layers, in the order of the layers; one line where there is
-        nothing to say.
+    Returns: lines under the headings of their layers, in the order of the layers, and of their days; one line
+        where there is nothing to say.
     """
     sections = list(_by_layer(sent_items(pack, send_refs)))
     parts = [_opening(pack, anything_sent=bool(sections)), _note(pack)]
-    for layer, items in sections:
-        parts.append(section_text(layer, PackFormat.MARKDOWN))
-        parts.extend(_line(item) for item in items)
+    opened: set[tuple[str, ...]] = set()
+    for _, items in sections:
+        for item in sorted(items, key=_place_in_section):
+            headings = headings_of(item.candidate, PackFormat.MARKDOWN)
+            parts.extend(heading.text for heading in headings if heading.path not in opened)
+            opened.update(heading.path for heading in headings)
+            parts.append(_line(item))
     if request.delta is DeltaMode.CONTENT and working_memory is not None:
         parts.append(_notice(working_memory))
     return "".join(parts)
@@ -211,15 +232,24 @@ def _in_one_line(text: str) -> str:
 
 def _line(item: Item) -> str:
     candidate = item.candidate
-    day = candidate.occurred_at
     parts = (
         "-",
-        day.astimezone(UTC).date().isoformat() if day else "",
+        (_day(candidate) or "") if candidate.conflicted else "",
         inert(item.text),
         "(conflicted)" if candidate.conflicted else "",
         f"[{candidate.ref}]",
     )
     return " ".join(part for part in parts if part) + "\n"
+
+
+def _place_in_section(item: Item) -> tuple[str, str, int]:
+    """Say where an item stands in its section; equals keep the pack's order.
+
+    What has no day and what is in conflict comes first, then day after day, each thread in its own order.
+    """
+    candidate = item.candidate
+    day = _day_of_group(candidate)
+    return (day, candidate.thread or "", candidate.position or 0) if day else ("", "", 0)
 
 
 def _by_layer(items: Iterable[Item]) -> Iterator[tuple[PackLayer, list[Item]]]:

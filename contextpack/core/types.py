@@ -5,7 +5,7 @@ what an earlier stage made. Lengths are counted in tokens, times are aware, unkn
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -101,6 +101,8 @@ class Candidate:
     retrievers: tuple[str, ...] = ()  # subset of fts, vector, entity, recency, layer
     matched_terms: tuple[str, ...] = ()  # the task's words, in lower case, found in the memory
     fused_rank: int | None = None  # from 1
+    standing: float | None = None  # 0..1: its score next to the best match's; None where nothing matched it
+    channels: Mapping[str, float] = field(default_factory=dict)  # what its score is made of, 0..1 each
     source_urls: tuple[str, ...] = ()  # never empty: nothing uncited is packed
     confidence: float | None = None
     trust: float = 0.5  # 0..1, what authority weighs when no confidence was stated
@@ -121,6 +123,14 @@ class Candidate:
     def moment(self) -> datetime:
         """What recency is measured from: when it was true or observed, else when it was captured."""
         return self.occurred_at or self.captured_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """Under what an item stands in a body; sent, and paid for, once for all items that share its path."""
+
+    path: tuple[str, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from django.test.utils import override_settings
 from django.utils import timezone
@@ -54,6 +54,8 @@ VAULT: Final = "evaluation"
 _REF: Final = re.compile(r"\bmem_[0-9A-Za-z]+")
 
 Progress = Callable[[str], object]
+Evidence = TypeVar("Evidence")
+ON_TOPIC: Final = "on topic"
 
 
 class TurnRefused(Exception):
@@ -107,6 +109,28 @@ def evaluate(histories: Sequence[History], options: Options, *, progress: Progre
         answered=tuple(answered),
         strays=tuple(strays),
     )
+
+
+def evidence_of(
+    histories: Sequence[History], options: Options, *, features: Callable[[Caller, str, date], Evidence]
+) -> Iterator[tuple[str, str, Evidence]]:
+    """Read something of every question, on topic and off, in its history's vault, without packing an answer.
+
+    Args:
+        features: is given the caller, the question and the day on which it is asked.
+    Yields: the history's name, the kind of question, and what was read.
+    """
+    with _embedder(options.embedder), throwaway_databases() as empty:
+        for history in sampled(histories, options.limit):
+            with database_like(empty), repeatable_ids(f"{options.seed} {history.name}"):
+                caller = _Run.begin(history, options).caller
+                own = ((question.text, ON_TOPIC, question.as_of) for question in history.questions)
+                others = (
+                    (text, str(source), at) for text, source, at in _strays(history, histories, options)
+                )
+                for text, kind, as_of in (*own, *others):
+                    today = (as_of or options.asked_at or timezone.now()).date()
+                    yield history.name, kind, features(caller, text, today)
 
 
 @contextmanager

@@ -17,7 +17,8 @@ DROP_PREFIX: Final = "Drop: "
 
 CITATION: Final = re.compile(r"\[mem_[0-9a-z]{12}\]")
 SECTION: Final = re.compile(
-    r"^## (constraints|decisions|facts|entity|procedures|identity|open_loops|recency)$", re.MULTILINE
+    r"^(?:## (?:constraints|decisions|facts|entity|procedures|identity|open_loops|recency)|### \d{4}-\d\d-\d\d)$",
+    re.MULTILINE,
 )
 
 ENVELOPE_KEYS: Final = (

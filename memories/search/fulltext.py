@@ -54,6 +54,26 @@ class LexicalHit:
     matched: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermScores:
+    """How each document of a vault that has a term of a task scores, term by term.
+
+    `ids` are memory ids in rising order; `gains` (documents × terms) holds each term's share of the BM25 score, 0
+    where the document lacks it. `weights` say what part of a match each term is, absolutely and for every task
+    alike: rare words more; those that a document has add up to its strength, and 1 or more is a whole match.
+    `words` are the task's own, lower-cased, one for each term.
+    """
+
+    ids: _Integers
+    gains: _Floats
+    weights: _Floats
+    words: tuple[str, ...]
+
+    def matched_words(self, rows: _Integers) -> list[tuple[str, ...]]:
+        """Name for each of these rows of `gains` the task's words that it has, at most 16."""
+        return _matched_words(self.gains[rows] > 0, self.words, self.weights)
+
+
 # -- Writing -------------------------------------------------------------------------------------
 
 
@@ -124,6 +144,34 @@ def lookup(
             matched,
             strict=True,
         )
+    )
+
+
+def score_terms(task: str, *, vault_id: str, language: str) -> TermScores:
+    """Score every document of a vault on each term of a task by itself.
+
+    What a memory's neighbours say counts for it, so a caller needs the terms apart, and those documents, too, that
+    it may not answer: which ones count is for the caller to choose.
+
+    Returns: two statements, a third for a task of more than 64 terms; none for a task without content.
+    """
+    words = _content_words(task, language)
+    if not words:
+        return TermScores(
+            ids=np.zeros(0, dtype=np.int64),
+            gains=np.zeros((0, 0)),
+            weights=np.zeros(0),
+            words=(),
+        )
+    collection = _measure(vault_id)
+    asked = _rarest(list(words), vault_id)
+    table = _tabulate(_postings(asked, vault_id), asked=len(asked))
+    weights = _idf(table, max(collection.size, SMALLEST_COLLECTION))
+    return TermScores(
+        ids=table.ids,
+        gains=_gains(table, collection),
+        weights=weights / np.sort(weights)[-WHOLE_TERMS:].sum(),
+        words=tuple(words[term] for term in asked),
     )
 
 
@@ -220,11 +268,16 @@ def _idf(table: _Table, size: int) -> _Floats:
     return weights
 
 
-def _bm25(table: _Table, collection: _Collection) -> _Floats:
+def _gains(table: _Table, collection: _Collection) -> _Floats:
+    """Return what each term adds to each document's BM25 score."""
     norms = BM25_K1 * (1 - BM25_B + BM25_B * table.lengths / max(collection.mean_length, 1.0))
-    gains = table.times * (BM25_K1 + 1) / (table.times + norms[:, np.newaxis])
+    gains: _Floats = table.times * (BM25_K1 + 1) / (table.times + norms[:, np.newaxis])
+    return gains * _idf(table, collection.size)
+
+
+def _bm25(table: _Table, collection: _Collection) -> _Floats:
     # Rounded: a sum must not depend on how an engine or a processor ordered it.
-    scores: _Floats = (gains * _idf(table, collection.size)).sum(axis=1).round(_DIGITS)
+    scores: _Floats = _gains(table, collection).sum(axis=1).round(_DIGITS)
     return scores
 
 

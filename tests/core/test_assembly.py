@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from contextpack.core.assembly import assemble
 from contextpack.core.profiles import PROFILES, clamp_budget
-from contextpack.core.rendering import item_text, section_text
+from contextpack.core.rendering import headings_of, item_text
 from contextpack.core.tokens import estimate_tokens, family_of
 from contextpack.core.types import (
     RUNG_ORDER,
@@ -101,9 +101,11 @@ def pools(draw: st.DrawFn) -> tuple[Candidate, ...]:
 def test_what_is_sent_fits_the_budget_in_every_format(candidates, name, fmt, budget):
     asked = request(name, budget, format=fmt)
     packed = assemble(Pool(candidates=candidates), asked)
-    layers = {item.candidate.layer for item in packed.items}
+    headings = {
+        heading.path: heading.text for item in packed.items for heading in headings_of(item.candidate, fmt)
+    }
     parts = [
-        *(section_text(layer, fmt) for layer in layers),
+        *headings.values(),
         *(item_text(item, fmt) for item in packed.items),
     ]
     family = family_of(asked.profile, asked.model)

@@ -26,7 +26,7 @@ def claim(number: int, words: int = 10, layer: PackLayer = PackLayer.FACTS, **ch
 
 def pack(claims: list[Claim], budget: int, *, section: int = 0, **changes: Any) -> Packing:
     settings = {"shares": EVEN, "profile": PROFILES["generic"], "now": NOON, "priors": PRIORS, **changes}
-    cost = Tariff(item=by_words, section=lambda layer: section)
+    cost = Tariff(item=by_words, headings=lambda candidate: {(candidate.layer,): section})
     return pack_by_layer(claims, budget, cost=cost, **settings)
 
 

@@ -1,4 +1,3 @@
-import math
 from datetime import timedelta
 
 import pytest
@@ -9,10 +8,10 @@ from contextpack.core.profiles import PROFILES
 from contextpack.core.ranking import (
     Intent,
     absolute_relevances,
-    fuse,
     intent_of,
     layer_priors,
     layer_shares,
+    pertinence,
     recency_decay,
     utility,
 )
@@ -20,31 +19,6 @@ from contextpack.core.types import PackLayer
 from tests.core.packs import NOON, make_candidate
 
 REFS = st.lists(st.sampled_from("abcdefgh"), unique=True)
-SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 9))
-
-
-def test_fusion_adds_reciprocal_ranks():
-    scores = fuse({"fts": {"a": 9.0, "b": 3.0}, "vector": {"c": 0.1, "b": 0.8}}, k=60, weights={})
-    assert scores == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 62})
-
-
-def test_fusion_weighs_its_channels():
-    scores = fuse({"fts": {"a": 1.0}, "entity": {"b": 1.0}}, k=60, weights={"entity": 0.5})
-    assert scores == pytest.approx({"a": 1 / 61, "b": 0.5 / 61})
-
-
-def test_equal_scores_share_a_place_whatever_their_order():
-    one, other = {"a": 2.0, "b": 2.0, "c": 1.0}, {"c": 1.0, "b": 2.0, "a": 2.0}
-    assert fuse({"fts": one}) == fuse({"fts": other})
-    assert fuse({"fts": one}, k=60)["a"] == fuse({"fts": one}, k=60)["b"] == pytest.approx(1 / 61)
-    assert fuse({"fts": one}, k=60)["c"] == pytest.approx(1 / 63)
-
-
-@given(st.dictionaries(st.sampled_from(["fts", "vector", "entity"]), SCORES))
-def test_fusion_scores_every_ref_that_a_channel_found(channels):
-    scores = fuse(channels)
-    assert set(scores) == {ref for found in channels.values() for ref in found}
-    assert all(score > 0 for score in scores.values())
 
 
 @given(REFS, st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1, 2)))
@@ -60,10 +34,10 @@ def test_strengths_that_agree_with_the_order_stay_as_they_are():
     assert absolute_relevances(["a", "b", "c"], {"a": 0.9, "b": 0.5}) == {"a": 0.9, "b": 0.5, "c": 0.0}
 
 
-def test_neighbours_that_disagree_with_the_order_share_their_mean():
+def test_a_match_is_at_least_as_relevant_as_what_stands_behind_it():
     assert absolute_relevances(["a", "b", "c"], {"a": 0.2, "b": 0.6, "c": 0.1}) == {
-        "a": 0.4,
-        "b": 0.4,
+        "a": 0.6,
+        "b": 0.6,
         "c": 0.1,
     }
 
@@ -131,10 +105,17 @@ def test_what_has_no_score_counts_as_no_match_and_what_has_no_confidence_by_its_
     assert utility(candidate, profile=PROFILES["cursor"], now=NOON, prior=1) == pytest.approx(expected)
 
 
-def test_the_fused_order_tells_matches_of_one_strength_apart():
+def test_standing_tells_matches_of_one_strength_apart():
     worths = [
-        utility(make_candidate(relevance=0.4, fused_rank=rank), profile=PROFILES["gpt"], now=NOON, prior=1)
-        for rank in (1, 2, 50)
+        utility(make_candidate(relevance=0.4, standing=standing), profile=PROFILES["gpt"], now=NOON, prior=1)
+        for standing in (1.0, 0.8, 0.1)
     ]
     assert worths == sorted(set(worths), reverse=True)
-    assert all(math.isfinite(worth) for worth in worths)
+
+
+def test_what_matched_nothing_competes_like_a_match_in_the_middle():
+    idle, best, worst = (
+        pertinence(make_candidate(relevance=relevance, standing=standing))
+        for relevance, standing in ((None, None), (0.4, 1.0), (0.4, 0.41))
+    )
+    assert best == 1 > idle > worst > 0

@@ -28,7 +28,14 @@ FATES = (
 class TestReceiptItems:
     def test_it_tells_what_was_served_and_why_without_its_text(self):
         pack = make_pack(
-            make_item(1, "secret plan", retrievers=("fts",), matched_terms=("plan",), fused_rank=1)
+            make_item(
+                1,
+                "secret plan",
+                retrievers=("fts",),
+                matched_terms=("plan",),
+                fused_rank=1,
+                channels={"pair": 1.0},
+            )
         )
         assert receipt_items(pack) == [
             {
@@ -41,6 +48,7 @@ class TestReceiptItems:
                 "utility": 0.5,
                 "density": 0.025,
                 "why": {"retrievers": ["fts"], "matched_terms": ["plan"], "fused_rank": 1},
+                "channels": {"pair": 1.0},
                 "folded_refs": [],
             }
         ]

@@ -69,9 +69,9 @@ CALLS = {
     "sessions": lambda api: api.get("sessions"),
 }
 MOST = {
-    "context": 12, "context generic": 12, "context narrowed": 12, "context in a session": 16,
-    "context of new content": 16, "context pinned": 14, "query find": 11, "query narrowed": 13, "query ask": 12,
-    "expand document": 12, "expand neighbors": 8, "tool search": 12, "sessions": 2,
+    "context": 13, "context generic": 13, "context narrowed": 13, "context in a session": 17,
+    "context of new content": 17, "context pinned": 15, "query find": 12, "query narrowed": 14, "query ask": 13,
+    "expand document": 12, "expand neighbors": 8, "tool search": 13, "sessions": 2,
 }  # fmt: skip
 
 
