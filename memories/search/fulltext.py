@@ -29,6 +29,10 @@ LIMIT: Final = 1_000
 TERMS_LIMIT: Final = 64  # of a longer task the rarest count
 # A task of a hundred words is not answered by a memory that has them all: so many of its rarest are a whole match.
 WHOLE_TERMS: Final = 6
+LONG_FROM: Final = (
+    8  # terms; what is longer holds more than one question, and its rarest words may be beside them
+)
+WHOLE_OF_LONG: Final = 4
 NAMED_LIMIT: Final = 16  # of the words that a memory shares with a task, so many are named
 # In a handful of memories every word is frequent; a match is measured as if there were this many.
 SMALLEST_COLLECTION: Final = 100
@@ -170,7 +174,8 @@ def score_terms(task: str, *, vault_id: str, language: str) -> TermScores:
     return TermScores(
         ids=table.ids,
         gains=_gains(table, collection),
-        weights=weights / np.sort(weights)[-WHOLE_TERMS:].sum(),
+        weights=weights
+        / np.sort(weights)[-(WHOLE_TERMS if len(asked) <= LONG_FROM else WHOLE_OF_LONG) :].sum(),
         words=tuple(words[term] for term in asked),
     )
 
