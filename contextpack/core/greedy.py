@@ -12,7 +12,15 @@ from datetime import datetime
 
 from contextpack.core.folding import Claim
 from contextpack.core.ladder import byte_length, thin_head
-from contextpack.core.packing import BYTES_PER_TOKEN, SCORE_DIGITS, Missed, Packing, Path, Tariff
+from contextpack.core.packing import (
+    BYTES_PER_TOKEN,
+    SCORE_DIGITS,
+    Missed,
+    Packing,
+    Path,
+    Tariff,
+    rounded_density,
+)
 from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
 
@@ -80,7 +88,7 @@ class _Basket:
         return Missed(
             claim=offer.claim,
             utility=round(offer.worth, SCORE_DIGITS),
-            density=round(offer.worth / tokens, SCORE_DIGITS),
+            density=rounded_density(offer.worth / tokens),
             tokens=tokens,
             short_by=max(1, self.used + tokens - self.budget),
         )
@@ -164,7 +172,7 @@ def _shaped(offer: _Offer, rung: Rung, text: str) -> Item:
 
 def _valued(item: Item, offer: _Offer, cost: Tariff) -> Item:
     tokens = cost.item(item)
-    return replace(item, tokens=tokens, density=round(offer.worth / max(1, tokens), SCORE_DIGITS))
+    return replace(item, tokens=tokens, density=rounded_density(offer.worth / max(1, tokens)))
 
 
 def _lay_floor(basket: _Basket, offers: Sequence[_Offer]) -> None:

@@ -33,6 +33,7 @@ from contextpack.core.packing import (
     Packing,
     Path,
     Tariff,
+    rounded_density,
 )
 from contextpack.core.ranking import pertinence, utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
@@ -267,7 +268,7 @@ class _Market:
                 Missed(
                     claim=offer.claim,
                     utility=round(offer.utility, SCORE_DIGITS),
-                    density=round(offer.unlike_density, SCORE_DIGITS),
+                    density=rounded_density(offer.unlike_density),
                     tokens=tokens,
                     short_by=max(1, shortage),
                 )
@@ -444,7 +445,7 @@ class _Market:
         return replace(
             _bare_item(offer, offer.target),
             tokens=self._tokens(offer, offer.target),
-            density=round(density, SCORE_DIGITS),
+            density=rounded_density(density),
         )
 
 

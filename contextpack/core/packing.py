@@ -8,6 +8,7 @@ from contextpack.core.folding import Claim
 from contextpack.core.types import Candidate, Item
 
 SCORE_DIGITS: Final = 6
+DENSITY_DIGITS: Final = 4  # that count: densities span many orders of magnitude
 SMALLEST_BUDGET: Final = 300
 THINNEST_TOKENS: Final = (
     280  # what a memory costs at most in its shortest form, its section's heading included
@@ -16,6 +17,11 @@ BYTES_PER_TOKEN: Final = 4.0  # for the order alone; what is bought is estimated
 
 Path = tuple[str, ...]
 """Names a heading: its layer, and within that its day."""
+
+
+def rounded_density(density: float) -> float:
+    """Return a density with its first digits, however small it is."""
+    return float(f"{density:.{DENSITY_DIGITS}g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from contextpack.core.envelope import Why, project_memory_object, rounded
+from contextpack.core.packing import rounded_density
 from contextpack.core.types import Candidate, Fate, Item, Pack, PackLayer
 
 
@@ -32,7 +33,7 @@ def fates_as_wire(fates: Iterable[Fate]) -> list[dict[str, Any]]:
             "outcome": fate.outcome,
             "into": fate.into,
             "utility": rounded(fate.utility),
-            "density": round(fate.density, 6),
+            "density": rounded_density(fate.density),
             "tokens": fate.tokens,
             "short_by": fate.short_by,
         }
@@ -168,7 +169,7 @@ def _served(item: Item) -> dict[str, Any]:
         "relevance": shown["relevance"],
         "relevance_basis": shown["relevance_basis"],
         "utility": rounded(item.utility),
-        "density": round(item.density, 6),
+        "density": rounded_density(item.density),
         "why": why,
         "channels": dict(item.candidate.channels),
         "folded_refs": list(item.folded_refs),
@@ -183,6 +184,6 @@ def _figures(fate: Fate) -> dict[str, Any]:
             "short_by": fate.short_by,
             "tokens": fate.tokens,
             "utility": rounded(fate.utility),
-            "density": round(fate.density, 6),
+            "density": rounded_density(fate.density),
         }
     return {}

@@ -4,7 +4,7 @@ import pytest
 
 from contextpack.core.assembly import assemble
 from contextpack.core.profiles import PROFILES
-from contextpack.core.rendering import item_text, section_text
+from contextpack.core.rendering import headings_of, item_text
 from contextpack.core.tokens import TokenFamily, estimate_tokens, family_of
 from contextpack.core.types import Item, Pack, PackFormat, PackLayer, Pool
 from tests.core.packs import NOON, make_candidate, make_item, make_request
@@ -19,9 +19,8 @@ OVER = 1.15  # what a body of English may be said to cost, by its real cost
 
 def body(items: tuple[Item, ...], fmt: PackFormat) -> str:
     """Return the items of a pack as they are sent."""
-    layers = dict.fromkeys(item.candidate.layer for item in items)
-    sections = "".join(section_text(layer, fmt) for layer in layers)
-    return sections + "".join(item_text(item, fmt) for item in items)
+    headings = {heading.path: heading.text for item in items for heading in headings_of(item.candidate, fmt)}
+    return "".join(headings.values()) + "".join(item_text(item, fmt) for item in items)
 
 
 def pack_of(texts: list[str], fmt: PackFormat, *, profile: str, model: str | None) -> Pack:
