@@ -45,8 +45,8 @@ WINDOW: Final = (3, 3)
 NEAREST_IN_THREAD: Final = 3
 LEAST_BEST_LIFT: Final = 0.10  # where even the nearest is farther, likeness is chance and not scaled up to 1
 # A match whose score is a smaller share of the best one's adds next to nothing to what answers the task.
-POOL_SHARE: Final = 0.20
-QUERY_SHARE: Final = 0.20  # a query's reader pages on as far as he likes
+POOL_SHARE: Final = 0.12
+QUERY_SHARE: Final = 0.10  # a query's reader pages on as far as he likes
 
 # -- What a place in the pack is worth -----------------------------------------------------------
 

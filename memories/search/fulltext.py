@@ -170,12 +170,12 @@ def score_terms(task: str, *, vault_id: str, language: str) -> TermScores:
     collection = _measure(vault_id)
     asked = _rarest(list(words), vault_id)
     table = _tabulate(_postings(asked, vault_id), asked=len(asked))
-    weights = _idf(table, max(collection.size, SMALLEST_COLLECTION))
+    idf = _idf(table, max(collection.size, SMALLEST_COLLECTION))
+    whole = WHOLE_TERMS if len(asked) <= LONG_FROM else WHOLE_OF_LONG
     return TermScores(
         ids=table.ids,
-        gains=_gains(table, collection),
-        weights=weights
-        / np.sort(weights)[-(WHOLE_TERMS if len(asked) <= LONG_FROM else WHOLE_OF_LONG) :].sum(),
+        gains=_gains(table, collection, idf),
+        weights=idf / np.sort(idf)[-whole:].sum(),
         words=tuple(words[term] for term in asked),
     )
 
@@ -273,16 +273,16 @@ def _idf(table: _Table, size: int) -> _Floats:
     return weights
 
 
-def _gains(table: _Table, collection: _Collection) -> _Floats:
+def _gains(table: _Table, collection: _Collection, idf: _Floats) -> _Floats:
     """Return what each term adds to each document's BM25 score."""
     norms = BM25_K1 * (1 - BM25_B + BM25_B * table.lengths / max(collection.mean_length, 1.0))
     gains: _Floats = table.times * (BM25_K1 + 1) / (table.times + norms[:, np.newaxis])
-    return gains * _idf(table, collection.size)
+    return gains * idf
 
 
 def _bm25(table: _Table, collection: _Collection) -> _Floats:
     # Rounded: a sum must not depend on how an engine or a processor ordered it.
-    scores: _Floats = _gains(table, collection).sum(axis=1).round(_DIGITS)
+    scores: _Floats = _gains(table, collection, _idf(table, collection.size)).sum(axis=1).round(_DIGITS)
     return scores
 
 
