@@ -102,7 +102,7 @@ def _find(caller: Caller, mql: Mql, page: _Page) -> _Result:
     served = Memory.objects.visible_to(caller).servable(page.now).known_at(page.began_at)
     universe = universe_of(caller, newest_first(served), known_at=page.began_at)
     today = page.began_at.astimezone(UTC).date()
-    ranking = rank(caller, mql.text, universe=universe, today=today, least_share=QUERY_SHARE)
+    ranking = rank(caller, mql.text, universe=universe, today=today, least_share=QUERY_SHARE, hops=False)
     matches = ranking.matches
     kept, narrowing = _narrowed(caller, mql, page, {match.ref: match.relevance for match in matches})
     start = page.start_in(kept)

@@ -162,20 +162,25 @@ def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> U
 # -- Matching ------------------------------------------------------------------------------------
 
 
-def rank(caller: Caller, task: str, *, universe: Universe, today: date, least_share: float) -> Ranking:
+def rank(
+    caller: Caller, task: str, *, universe: Universe, today: date, least_share: float, hops: bool
+) -> Ranking:
     """Search by words, meaning, names and dates, each memory in its thread, and rank what is found.
 
     Args:
         today: what "yesterday" means.
         least_share: matches whose score is a smaller share of the best one's are left out.
+        hops: whether what the best matches mention brings more. Where it starts depends on which memories there are,
+            so that an order which must hold from page to page does without.
     Returns: one match for each memory, at the best of its own scores and of those that it superseded; three to
         six statements, none of which depends on what is found.
     """
     if not len(universe.layout):
         return Ranking(matches=(), relevant=False)
     heard = listen(caller, task, universe=universe, today=today)
-    first = match_rows(universe.layout, heard.signals)
-    matching = with_hop(first, _hop(caller, universe.layout, first_hits(first), task))
+    matching = match_rows(universe.layout, heard.signals)
+    if hops:
+        matching = with_hop(matching, _hop(caller, universe.layout, first_hits(matching), task))
     best = float(matching.scores.max())
     audible = (
         matching.found
@@ -263,7 +268,7 @@ def _hop(caller: Caller, layout: Layout, hits: NDArray[np.int64], task: str) -> 
     for keys, memory_ids in shared:
         if named.isdisjoint(keys):
             hop += _rows_among(layout, memory_ids)
-    hop[hits] = 0.0
+    hop[hits] = hop.max(initial=0.0)  # nothing is lifted above what it was found by
     return hop
 
 
@@ -355,7 +360,7 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     universe = universe_of(caller, rows, known_at=request.known_at)
     sent = request.already_sent
     today = request.as_of.astimezone(UTC).date()
-    ranking = rank(caller, request.task, universe=universe, today=today, least_share=POOL_SHARE)
+    ranking = rank(caller, request.task, universe=universe, today=today, least_share=POOL_SHARE, hops=True)
     unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
     matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
     says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer

@@ -70,7 +70,7 @@ CALLS = {
 }
 MOST = {
     "context": 13, "context generic": 13, "context narrowed": 13, "context in a session": 17,
-    "context of new content": 17, "context pinned": 15, "query find": 12, "query narrowed": 14, "query ask": 13,
+    "context of new content": 17, "context pinned": 15, "query find": 11, "query narrowed": 13, "query ask": 13,
     "expand document": 12, "expand neighbors": 8, "tool search": 13, "sessions": 2,
 }  # fmt: skip
 
