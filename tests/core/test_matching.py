@@ -1,6 +1,7 @@
 """Which memory answers better, and whether any answers at all."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,10 @@ def signals(gains, **changes):
         known_name=False,
         unknown_name=False,
     )
-    return replace(plain, **{name: np.array(v) if isinstance(v, list) else v for name, v in changes.items()})
+    given: dict[str, Any] = {
+        name: np.array(value) if isinstance(value, list) else value for name, value in changes.items()
+    }
+    return replace(plain, **given)
 
 
 def match(gains, **changes):

@@ -1,6 +1,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -191,7 +192,7 @@ class TestMarkdown:
         assert as_markdown(make_pack(*items), make_request()) == "".join(parts)
 
     def test_it_tells_a_day_once_and_a_thread_in_its_order(self):
-        day = {"occurred_at": MAY_EIGHTH, "thread": "a talk"}
+        day: dict[str, Any] = {"occurred_at": MAY_EIGHTH, "thread": "a talk"}
         pack = make_pack(
             make_item(1, "It is open.", **day, position=7),
             make_item(2, "It was built in spring."),
