@@ -13,7 +13,7 @@ from typing import Final
 # Each channel is scaled to 0..1 by its best hit; a match's score is the weighted sum.
 CHANNEL_WEIGHTS: Final[Mapping[str, float]] = {
     "pair": 0.22,  # words of the memory and of the one before it: an answer makes sense with its question
-    "window": 0.50,  # words of the memory and of three neighbours on either side
+    "window": 0.54,  # words of the memory and of three neighbours on either side
     "thread": 0.11,  # words of the whole thread
     "meaning": 0.45,  # likeness of the vectors
     "thread_meaning": 0.14,  # that of the three nearest memories of the thread
