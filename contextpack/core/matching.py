@@ -27,6 +27,7 @@ from contextpack.core.weights import (
     WEIGHTS_WITHOUT_MEANING,
     WINDOW,
     WORDS_ALONE,
+    Calibration,
 )
 
 DIGITS: Final = 6
@@ -183,6 +184,11 @@ def _covered(gains: Floats, signals: Signals) -> Floats:
     return shares
 
 
+def calibration_of(model: str) -> Calibration:
+    """Return the model of relevance that was fitted on vectors of a model of this name."""
+    return next((fitted for name, fitted in CALIBRATIONS.items() if model.startswith(name)), WORDS_ALONE)
+
+
 def strengths_of(features: Floats, *, model: str, known_name: bool, unknown_name: bool) -> Floats:
     """Return the probability, by the fitted model of relevance, that a row has to do with the task.
 
@@ -190,7 +196,7 @@ def strengths_of(features: Floats, *, model: str, known_name: bool, unknown_name
         features: as `evidence` answers them.
         model: whose vectors the lift is measured by; "" for none.
     """
-    fitted = next((c for name, c in CALIBRATIONS.items() if name and model.startswith(name)), WORDS_ALONE)
+    fitted = calibration_of(model)
     logit = fitted.intercept + features @ np.array([fitted.pair, fitted.window, fitted.lift])
     logit = logit + fitted.known_name * known_name + fitted.unknown_name * unknown_name
     strengths: Floats = 1.0 / (1.0 + np.exp(-logit))

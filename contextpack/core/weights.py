@@ -72,12 +72,12 @@ class Calibration:
     unknown_name: float
 
 
-# By the beginning of a model's name; for others, and where there are no vectors, words alone judge.
+# By the beginning of the name of the model (`static` is "wordllama"); for others, and without vectors, words alone judge.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = {
     "hash": Calibration(
         intercept=-3.66, pair=5.12, window=1.49, lift=3.15, known_name=1.41, unknown_name=-1.53
     ),
-    "static": Calibration(
+    "wordllama": Calibration(
         intercept=-4.13, pair=4.54, window=0.30, lift=6.79, known_name=1.64, unknown_name=-1.12
     ),
     "minilm": Calibration(
