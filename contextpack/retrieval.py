@@ -163,7 +163,14 @@ def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> U
 
 
 def rank(
-    caller: Caller, task: str, *, universe: Universe, today: date, least_share: float, hops: bool
+    caller: Caller,
+    task: str,
+    *,
+    universe: Universe,
+    today: date,
+    least_share: float,
+    hops: bool,
+    most: int | None = None,
 ) -> Ranking:
     """Search by words, meaning, names and dates, each memory in its thread, and rank what is found.
 
@@ -172,6 +179,7 @@ def rank(
         least_share: matches whose score is a smaller share of the best one's are left out.
         hops: whether what the best matches mention brings more. Where it starts depends on which memories there are,
             so that an order which must hold from page to page does without.
+        most: so many matches are told; None for all.
     Returns: one match for each memory, at the best of its own scores and of those that it superseded; three to
         six statements, none of which depends on what is found.
     """
@@ -190,7 +198,7 @@ def rank(
     )
     rows = np.flatnonzero(audible)
     rows = rows[np.argsort(-matching.scores[rows], kind="stable")]
-    matches = _matches(universe, heard.lexical, matching, rows)
+    matches = _matches(universe, heard.lexical, matching, rows, most=most)
     strongest = max((match.relevance for match in matches), default=0.0)
     return Ranking(matches=matches, relevant=strongest >= RELEVANT_FROM, stated=heard.stated)
 
@@ -295,25 +303,32 @@ def _dates(caller: Caller, question: Question, layout: Layout) -> Floats:
 
 
 def _matches(
-    universe: Universe, lexical: fulltext.TermScores, matching: Matching, rows: NDArray[np.int64]
+    universe: Universe,
+    lexical: fulltext.TermScores,
+    matching: Matching,
+    rows: NDArray[np.int64],
+    *,
+    most: int | None,
 ) -> tuple[Match, ...]:
-    """Return a match for each memory that the rows, best first, answer for."""
+    """Return a match for each memory that the rows, best first, answer for; the best of them where there are more."""
+    scores: list[float] = matching.scores.tolist()
     leading: dict[str, int] = {}
     strengths: dict[str, float] = {}
     for row, strength in zip(rows.tolist(), matching.strengths[rows].tolist(), strict=True):
         for ref in universe.answers[row]:
             leading.setdefault(ref, row)
             strengths[ref] = max(strength, strengths.get(ref, 0.0))
-    order = sorted(leading, key=lambda ref: (-matching.scores[leading[ref]], -strengths[ref], ref))
+    order = sorted(leading, key=lambda ref: (-scores[leading[ref]], -strengths[ref], ref))
     relevances = absolute_relevances(order, strengths)
-    best = float(matching.scores.max())
-    words = _words_of(universe.layout, lexical, list(dict.fromkeys(leading.values())))
+    best = max(scores)
+    told = order[:most]
+    words = _words_of(universe.layout, lexical, list(dict.fromkeys(leading[ref] for ref in told)))
     return tuple(
         Match(
             ref=ref,
             relevance=relevances[ref],
             fused_rank=position,
-            standing=round(float(matching.scores[leading[ref]]) / best, CHANNEL_DIGITS),
+            standing=round(scores[leading[ref]] / best, CHANNEL_DIGITS),
             retrievers=_retrievers(matching, leading[ref]),
             words=words.get(leading[ref], ()),
             channels={
@@ -322,7 +337,7 @@ def _matches(
                 if (value := float(values[leading[ref]]))
             },
         )
-        for position, ref in enumerate(order, start=1)
+        for position, ref in enumerate(told, start=1)
     )
 
 
@@ -360,7 +375,15 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     universe = universe_of(caller, rows, known_at=request.known_at)
     sent = request.already_sent
     today = request.as_of.astimezone(UTC).date()
-    ranking = rank(caller, request.task, universe=universe, today=today, least_share=POOL_SHARE, hops=True)
+    ranking = rank(
+        caller,
+        request.task,
+        universe=universe,
+        today=today,
+        least_share=POOL_SHARE,
+        hops=True,
+        most=POOL_LIMIT + len(sent) + 1,  # one more tells that there are more
+    )
     unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
     matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
     says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
