@@ -24,7 +24,9 @@ _PIECE: Final = re.compile(
     f"|(?:(?![{_UNSPACED}])[\\w{MARKS}{INVISIBLE}])+"
     r"|\S"
 )
-_ASCII_PIECE: Final = re.compile(r"\w+|\S", re.ASCII)
+_ASCII_PIECE: Final = re.compile(
+    r"\w+|[^\s\x1c-\x1f]", re.ASCII
+)  # four separators that only Unicode calls white
 _EDGE: Final = "\0"  # no text that is stored has it
 
 

@@ -61,6 +61,11 @@ def test_a_passage_without_a_sign_is_nowhere():
     assert not quotes("anything", " ")
 
 
+def test_a_separator_that_only_unicode_calls_white_parts_words_in_any_text():
+    assert cut("it is\x1f so", ["is\x1f"], mark="#") == "it #\x1f so"
+    assert cut("it is\x1f so, über", ["is\x1f"], mark="#") == "it #\x1f so, über"
+
+
 @settings(max_examples=100)
 @given(before=st.text(max_size=20), passage=st.text(max_size=20), after=st.text(max_size=20))
 def test_what_was_put_in_apart_is_cut_out_again(before, passage, after):
