@@ -180,8 +180,8 @@ def rank(
         hops: whether what the best matches mention brings more. Where it starts depends on which memories there are,
             so that an order which must hold from page to page does without.
         most: so many matches are told; None for all.
-    Returns: one match for each memory, at the best of its own scores and of those that it superseded; three to
-        six statements, none of which depends on what is found.
+    Returns: one match for each memory, at the best of its own scores and of those that it superseded; as many
+        statements as `listen` makes, and one for the hop.
     """
     if not len(universe.layout):
         return Ranking(matches=(), relevant=False)
@@ -213,7 +213,7 @@ class Heard:
 
 
 def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Heard:
-    """Search by words, by meaning, by names and by dates; three to six statements."""
+    """Search by words, by meaning, by names and by dates; five statements, up to two more for long or dated tasks."""
     vault, layout, embedder = caller.vault, universe.layout, active_embedder()
     question = read_question(task, speakers=universe.named_speakers, today=today)
     lexical = fulltext.score_terms(question.text, vault_id=vault.pk, language=vault.language)

@@ -85,8 +85,7 @@ def match_rows(layout: Layout, signals: Signals) -> Matching:
     Source: the channels and their weights follow published experiments on long conversations; docs/wire.md says
     what `relevance` promises.
     """
-    near = best_nearby(layout, signals.gains, before=PAIR[0], after=PAIR[1])
-    wide = best_nearby(layout, signals.gains, before=WINDOW[0], after=WINDOW[1])
+    near, wide = _nearby(layout, signals)
     channels = {
         "pair": near.sum(axis=1),
         "window": wide.sum(axis=1),
@@ -110,7 +109,7 @@ def match_rows(layout: Layout, signals: Signals) -> Matching:
     return Matching(
         scores=score.round(DIGITS),
         strengths=strengths_of(
-            evidence(layout, signals),
+            _evidence(near, wide, signals),
             model=signals.model,
             known_name=signals.known_name,
             unknown_name=signals.unknown_name,
@@ -171,9 +170,17 @@ def evidence(layout: Layout, signals: Signals) -> Floats:
     The first two are shares of the task's content that the memory has with the one before it, and with all its
     neighbours. A word of a date is had by a memory of that time, too.
     """
+    return _evidence(*_nearby(layout, signals), signals)
+
+
+def _nearby(layout: Layout, signals: Signals) -> tuple[Floats, Floats]:
+    """Return each term's gain with the row before, and with the neighbours on either side."""
     near = best_nearby(layout, signals.gains, before=PAIR[0], after=PAIR[1])
-    wide = best_nearby(layout, signals.gains, before=WINDOW[0], after=WINDOW[1])
-    lift = np.zeros(len(layout)) if signals.lift is None else signals.lift
+    return near, best_nearby(layout, signals.gains, before=WINDOW[0], after=WINDOW[1])
+
+
+def _evidence(near: Floats, wide: Floats, signals: Signals) -> Floats:
+    lift = np.zeros(len(near)) if signals.lift is None else signals.lift
     return np.column_stack([*(_covered(gains, signals) for gains in (near, wide)), lift])
 
 

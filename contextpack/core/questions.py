@@ -91,7 +91,10 @@ def read_question(task: str, *, speakers: Collection[str], today: date) -> Quest
         speakers: the names of those who speak in the vault, as they are written there.
         today: what "yesterday" is measured from.
     """
-    named = {name: _word_pattern(name) for name in speakers if entity_key(name)}
+    lowered = task.casefold()  # few of those who speak are named: only for them a pattern is worth making
+    named = {
+        name: _word_pattern(name) for name in speakers if name.casefold() in lowered and entity_key(name)
+    }
     spoken = {name: pattern for name, pattern in named.items() if pattern.search(task)}
     spans = spans_in(task[:_TASK_LIMIT], today=today)
     rest = task

@@ -123,7 +123,7 @@ def _exchange(line: bytes | None, who: WhoCalls, spoken: str) -> tuple[Any, Repl
         return message, answer(message, CallersTools(caller=who()), spoken=spoken)
     except CommandError:
         raise
-    except Exception:
+    except Exception:  # whatever it is, the client waits for an answer to this id, and the next message comes
         log.exception("a message could not be answered")
         return message, _broken(message)
     finally:
