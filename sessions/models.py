@@ -5,7 +5,8 @@ A session keeps refs and the words of its tasks, never the text of a memory. Whe
 a session leaves out what may not be named.
 """
 
-from typing import ClassVar
+import hashlib
+from typing import ClassVar, Final
 
 from django.db import models
 from django.utils import timezone
@@ -16,6 +17,7 @@ from memories.models.tenancy import TenantModel
 from memories.querysets import Reader
 
 SESSION_ID_MAX_LENGTH = 200
+_PLACE_BYTES: Final = 4
 
 
 class WorkingSessionQuerySet(models.QuerySet["WorkingSession"]):
@@ -59,6 +61,33 @@ class WorkingSession(TenantModel):
 
     def __str__(self) -> str:
         return self.session_id
+
+
+class EndedSession(TenantModel):
+    """How far the cursors of a conversation came that is gone; one of the same name goes on from there.
+
+    Else a client that still names a cursor of the old one would be taken to hold what the new one sent. A name is a
+    client's own text and is gone for good: its place is so short a digest that names share one now and then. All that
+    costs is that a conversation begins with a higher cursor.
+    """
+
+    id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
+    place = models.PositiveBigIntegerField()
+    last_cursor = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["vault", "place"], name="session_ended_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.place:x}:{self.last_cursor}"
+
+
+def place_of(scope: str, session_id: str) -> int:
+    """Return where a vault remembers how far a conversation came."""
+    name = hashlib.sha256(f"{scope} {session_id}".encode()).digest()
+    return int.from_bytes(name[:_PLACE_BYTES])
 
 
 class DeltaRecord(TenantModel):

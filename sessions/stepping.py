@@ -1,8 +1,8 @@
-"""Step a session by one answer, or end it. The only code that writes sessions.
+"""Step a session by one answer. Beside `ending` the only code that writes sessions.
 
 Calls on one session are serialised: SQLite runs a writing transaction alone, PostgreSQL locks the session's row.
 A call costs three queries (the session, its row, its log) and two for what became of held memories that the pack
-does not carry; one or two more where some were superseded or withdrawn, one where the log must be read, two for
+does not carry; one or two more where some were superseded or withdrawn, one where the log must be read, three for
 a session's first turn, one each 16th answer to shorten the log.
 """
 
@@ -15,7 +15,6 @@ from django.db import transaction
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from cortex.errors import NotHere
 from memories.access import scope_digest
 from memories.querysets import Reader
 from sessions.core.delta import (
@@ -30,6 +29,7 @@ from sessions.core.delta import (
     needs_log,
 )
 from sessions.core.state import SessionState, without_traces
+from sessions.ending import begin_after_its_namesake
 from sessions.models import DeltaRecord, WorkingSession
 from sessions.standing import Fallen, fallen_of
 
@@ -84,20 +84,6 @@ def advance(reader: Reader, turn: Turn, *, served: Sequence[Served], offer: Offe
         )
         _keep(session, turn, delta, after, logged(base, delta, after))
     return delta
-
-
-def end_session(reader: Reader, session_id: str) -> None:
-    """Forget a conversation and its log.
-
-    Raises: NotHere if this reader has no such session.
-    """
-    with transaction.atomic():
-        rows = WorkingSession.objects.visible_to(reader).filter(session_id=session_id)
-        session = rows.select_for_update().only("pk", "vault_id").first()
-        if session is None:
-            raise NotHere
-        DeltaRecord.objects.filter(vault_id=session.vault_id, session_id=session.pk).delete()
-        WorkingSession.objects.filter(vault_id=session.vault_id, pk=session.pk).delete()
 
 
 def forget_refs(vault_id: str, refs: Collection[str]) -> int:
@@ -164,7 +150,10 @@ def _locked(reader: Reader, turn: Turn) -> WorkingSession:
     )
     # Of two first calls one makes the row; the other waits for it here, then reads it.
     WorkingSession.objects.bulk_create([fresh], ignore_conflicts=True)
-    return rows.get()
+    session = rows.get()
+    if session.delta_cursor == 0:
+        begin_after_its_namesake(session)
+    return session
 
 
 def _retracted(fallen: Fallen, turn: Turn) -> frozenset[str]:

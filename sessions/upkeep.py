@@ -6,8 +6,8 @@ from typing import Final
 
 from django.db import transaction
 
-from memories.rows import delete_rows
-from sessions.models import DeltaRecord, WorkingSession
+from sessions.ending import end_all
+from sessions.models import WorkingSession
 
 SESSION_KEPT_FOR: Final = timedelta(days=30)
 
@@ -16,7 +16,4 @@ def on_vault_swept(sender: object, *, vault_id: str, now: datetime, **_: object)
     """Drop idle sessions with their logs (receiver of `vault_swept`); a client that returns gets a reset."""
     idle = WorkingSession.objects.filter(vault_id=vault_id, updated_at__lt=now - SESSION_KEPT_FOR)
     with transaction.atomic():
-        keys = list(idle.select_for_update().values_list("pk", flat=True))
-        delete_rows(DeltaRecord.objects.filter(vault_id=vault_id, session_id__among=keys))
-        dropped = delete_rows(WorkingSession.objects.filter(vault_id=vault_id, pk__among=keys))
-    return {"idle sessions": dropped}
+        return {"idle sessions": end_all(vault_id, list(idle.defer("state").select_for_update()))}

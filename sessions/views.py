@@ -14,6 +14,7 @@ from memories.access import Caller, caller_of
 from memories.models import Scope
 from memories.paging import Order, take_page
 from sessions.core.state import SessionState
+from sessions.ending import end_session
 from sessions.models import WorkingSession
 from sessions.serializers import (
     SessionDetail,
@@ -24,7 +25,7 @@ from sessions.serializers import (
     summary_of,
 )
 from sessions.standing import nameable
-from sessions.stepping import end_session, remembered
+from sessions.stepping import remembered
 
 OLDEST_FIRST = Order(column="created_at")
 
@@ -52,7 +53,7 @@ class SessionView(APIView):
         responses={204: OpenApiResponse(description="the session is forgotten")},
     )
     def delete(self, request: Request, session_id: str) -> Response:
-        """Forget a conversation; its next call is a first call."""
+        """Forget a conversation; its next call is a first call, with a cursor that was never given out."""
         refuse_query(request)
         end_session(caller_of(request), session_id)
         return Response(status=204)

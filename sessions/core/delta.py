@@ -174,7 +174,8 @@ def base_of(
     Returns: the base to compute the next delta on; with `reset` where `since` cannot be found again.
     Source: docs/wire.md, Session delta.
     """
-    cursor = state.delta_cursor if since is None else since
+    latest = state.delta_cursor if state.delta_cursor > state.first_base else 0
+    cursor = latest if since is None else since
     known = replay(state, log, cursor)
     if known is None:
         return Base(cursor=0, known={}, reset=True)
@@ -191,10 +192,13 @@ def replay(state: SessionState, log: Sequence[LoggedDelta], since: int) -> Known
 
     Walks back from the present to where the two histories meet, then forward along the other one.
 
-    Returns: the known-set, or None where `since` never was, or the log no longer reaches it.
+    Returns: the known-set, or None where `since` never was, was another session's of this name, or the log no longer
+        reaches it.
     """
     if since == 0:
         return {}
+    if since <= state.first_base:
+        return None
     if since == state.delta_cursor:
         return state.known
     steps = {step.cursor: step for step in log}
@@ -298,6 +302,7 @@ def compute_delta(
         centroid=drifted(state.centroid, task_terms),
         turn=turn,
         delta_cursor=delta.cursor,
+        first_base=state.first_base,
         last_request=request_digest,
     )
 

@@ -43,7 +43,7 @@ class SessionState:
     """A conversation after its latest delta; the default is one that has had none.
 
     `turn` counts turns and `delta_cursor` counts answers: repeating a call, or reading on in its answer, makes a
-    new answer, not a turn.
+    new answer, not a turn. Cursors begin after those of an earlier conversation of the same name.
     """
 
     known: Mapping[str, Known] = field(default_factory=dict)
@@ -51,6 +51,7 @@ class SessionState:
     centroid: Mapping[str, float] = field(default_factory=dict)
     turn: int = 0
     delta_cursor: int = 0
+    first_base: int = 0  # the cursor before the first answer: nothing is held there, nor at any lower one
     last_request: str = ""  # the digest of the latest call, by which a repeated one is recognised
     page: int = 0  # of the present turn; what repeats it after its first page counts on
 
@@ -62,6 +63,7 @@ class SessionState:
             "centroid": dict(self.centroid),
             "turn": self.turn,
             "delta_cursor": self.delta_cursor,
+            "first_base": self.first_base,
             "last_request": self.last_request,
             "page": self.page,
         }
@@ -78,6 +80,7 @@ class SessionState:
             centroid=dict(data.get("centroid", {})),
             turn=data.get("turn", 0),
             delta_cursor=data.get("delta_cursor", 0),
+            first_base=data.get("first_base", 0),
             last_request=data.get("last_request", ""),
             page=data.get("page", 0),
         )

@@ -14,8 +14,9 @@ from memories.core.kinds import Status
 from memories.models import Vault
 from memories.signals import content_withdrawn
 from sessions.core.delta import SESSION_LOG_CAP, Delta
-from sessions.models import DeltaRecord, WorkingSession
-from sessions.stepping import end_session, forget_refs, remembered
+from sessions.ending import end_session
+from sessions.models import DeltaRecord, EndedSession, WorkingSession
+from sessions.stepping import forget_refs, remembered
 from tests.sessions.rows import (
     NOW,
     caller_with,
@@ -296,7 +297,63 @@ def test_an_ended_session_starts_over(vault):
     step(vault, "mem_a")
     end_session(operator_of(vault), "chat-1")
     assert not DeltaRecord.objects.filter(vault=vault).exists()
-    assert step(vault, "mem_a").cursor == 1
+    delta = step(vault, "mem_a")
+    assert (delta.turn, delta.new) == (1, (("mem_a", 0.5),))
+
+
+@pytest.mark.parametrize("since", [1, 2, 3, 4, 900])
+def test_a_cursor_of_an_ended_session_is_a_full_resync_in_the_next_one_of_its_name(vault, since):
+    for _ in range(3):
+        step(vault, "mem_a")
+    end_session(operator_of(vault), "chat-1")
+    step(vault, "mem_b")
+    delta = step(vault, "mem_a", "mem_b", since=since)
+    if since == 4:
+        assert (delta.new, delta.reset) == ((("mem_a", 0.5),), False)
+    else:
+        assert (len(delta.new), delta.reset) == (2, True)
+
+
+def test_the_latest_cursor_of_an_ended_session_is_a_resync_already_in_the_first_answer(vault):
+    step(vault, "mem_a")
+    end_session(operator_of(vault), "chat-1")
+    delta = step(vault, "mem_a", since=1)
+    assert (delta.cursor, delta.new, delta.reset) == (2, (("mem_a", 0.5),), True)
+
+
+def test_cursors_of_a_name_count_on_however_often_it_ends(vault):
+    cursors = []
+    for _ in range(4):
+        cursors += [step(vault, "mem_a").cursor, step(vault, "mem_a", since=0).cursor]
+        end_session(operator_of(vault), "chat-1")
+    assert cursors == list(range(1, 9))
+    assert EndedSession.objects.filter(vault=vault).count() == 1
+
+
+def test_a_lost_answer_comes_again_in_a_session_whose_name_was_used_before(vault):
+    step(vault, "mem_a")
+    end_session(operator_of(vault), "chat-1")
+    step(vault, "mem_a")
+    step(vault, "mem_a", "mem_b", since=2)
+    again = step(vault, "mem_a", "mem_b", since=2)
+    assert (again.new, again.reset) == ((("mem_b", 0.5),), False)
+
+
+def test_an_end_leaves_nothing_by_which_to_know_the_name(vault):
+    step(vault, "mem_a", session_id="call with Dr Who")
+    end_session(operator_of(vault), "call with Dr Who")
+    (kept,) = EndedSession.objects.filter(vault=vault).values()
+    assert kept.keys() == {"id", "vault_id", "place", "last_cursor"}
+    assert kept["place"] < 2**32
+
+
+def test_another_name_another_view_and_another_vault_begin_at_one(vault):
+    step(vault, "mem_a")
+    end_session(operator_of(vault), "chat-1")
+    other = make_vault("bob")
+    assert step(vault, "mem_a", session_id="chat-2").cursor == 1
+    assert step(vault, "mem_a", caller=caller_with(vault, "x")).cursor == 1
+    assert step(other, "mem_a").cursor == 1
 
 
 def test_a_session_of_nobody_cannot_be_ended(vault):

@@ -44,6 +44,20 @@ def test_it_drops_idle_sessions_and_old_receipts_and_keeps_fresh_ones():
     assert Receipt.objects.filter(vault=vault).count() == 1
 
 
+def test_a_conversation_that_was_swept_goes_on_with_cursors_that_were_never_given_out():
+    vault = make_vault()
+    make_memory(vault=vault, content="Ana leads the launch")
+    with time_machine.travel(LONG_AGO, tick=False):
+        ask(vault, "old")
+        ask(vault, "old")
+    swept()
+    task = {"task": "who leads the launch", "session_id": "old", "since": 2, "format": "smp"}
+    answer = api_of(vault).post("context", task)
+    assert answer.json()["working_memory"]["cursor"] == "3"
+    assert len(answer.json()["working_memory"]["new"]) == 1
+    assert answer.headers["Cortex-Delta"] == "reset"
+
+
 def test_a_second_sweep_finds_nothing():
     vault = make_vault()
     with time_machine.travel(LONG_AGO, tick=False):
