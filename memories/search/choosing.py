@@ -1,4 +1,4 @@
-"""The choice that both arms make: which of the scored memories are answered, and in which order."""
+"""Which of the memories that were scored by their words are answered, and in which order."""
 
 from collections.abc import Collection, Set
 
@@ -12,17 +12,13 @@ def best_places(
     *,
     allowed: Collection[int] | None,
     limit: int,
-    above: float | None = None,
 ) -> NDArray[np.int64]:
     """Return the positions of the best rows, the best first, ties by id.
 
     Args:
         allowed: the ids that may be answered at all, chosen before the limit; None for any.
-        above: rows that do not score more are left out, too.
     """
     places = np.arange(len(ids))
-    if above is not None:
-        places = places[scores > above]
     if allowed is not None:
         among = allowed if isinstance(allowed, Set) else frozenset(allowed)
         places = places[

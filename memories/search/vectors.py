@@ -4,13 +4,13 @@ The rules:
 
 - Every vector carries the name and the dimension of its model. Those of another model are never compared: the
   answer states how many memories are therefore searched by their words alone.
-- Similarities are exact, over all rows of the vault, and what narrows a search narrows it before the limit.
+- Similarities are exact, over all rows of the vault; which of them count is for the caller to say.
 """
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from django.db import transaction
@@ -18,46 +18,9 @@ from numpy.typing import NDArray
 
 from memories.search import chunks
 from memories.search.blocks import Block, Ids, quantised
-from memories.search.choosing import best_places
 from memories.search.embedding import Embedder, EmbedderUnavailable, active_embedder
 
-BASELINE_CAP: Final = 0.15
-LIMIT: Final = 1_000
 _DIGITS: Final = 6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorHit:
-    """One memory and the cosine between it and the task, -1..1."""
-
-    memory_id: int
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorAnswer:
-    """The nearest memories, best first, ties by id.
-
-    `median` is the task's median similarity to the vault: what counts as nothing in common; 0 where nothing
-    was compared. `stale` memories have vectors of another model only, `waiting` ones of those asked for none at
-    all. `silent` says why the model gave no vector for the task itself.
-    """
-
-    hits: tuple[VectorHit, ...] = ()
-    median: float = 0.0
-    stale: int = 0
-    waiting: int = 0
-    silent: str = ""
-
-    @property
-    def baseline(self) -> float:
-        """The similarity from which a lift is measured: the median, but in a vault of three that is a match."""
-        return min(self.median, BASELINE_CAP)
-
-    @property
-    def stated(self) -> tuple[str, ...]:
-        """What a reader must know of the answer's gaps."""
-        return _told_of(stale=self.stale, waiting=self.waiting, silent=self.silent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,36 +130,6 @@ def retire_others(vault_id: str) -> None:
 
 
 # -- Asking --------------------------------------------------------------------------------------
-
-
-def lookup(
-    text: str,
-    *,
-    vault_id: str,
-    allowed: Collection[int] | None = None,
-    limit: int = LIMIT,
-    least_lift: float | None = None,
-) -> VectorAnswer:
-    """Find the memories nearest to a text in meaning.
-
-    Args:
-        allowed: ids that may be answered, chosen before the limit; None for all of the vault.
-        least_lift: what is not nearer than the baseline by more than this is left out; None keeps all.
-    Returns: exact cosines over all of the vault's vectors; two statements.
-    """
-    compared = compare(text, vault_id=vault_id, expected=allowed)
-    gaps: dict[str, Any] = {"stale": compared.stale, "waiting": compared.waiting, "silent": compared.silent}
-    if not len(compared.ids):
-        return VectorAnswer(**gaps)
-    median = round(float(np.median(compared.cosines)), _DIGITS)
-    above = None if least_lift is None else min(median, BASELINE_CAP) + least_lift
-    places = best_places(compared.ids, compared.cosines, allowed=allowed, limit=limit, above=above)
-    found = zip(compared.ids[places].tolist(), compared.cosines[places].tolist(), strict=True)
-    return VectorAnswer(
-        hits=tuple(VectorHit(memory_id=memory_id, similarity=similarity) for memory_id, similarity in found),
-        median=median,
-        **gaps,
-    )
 
 
 def compare(text: str, *, vault_id: str, expected: Collection[int] | None = None) -> Similarities:

@@ -52,12 +52,18 @@ def store(vault: Vault, *texts: str, first: int = 1) -> None:
     vectors.store(list(enumerate(texts, start=first)), vault_id=vault.pk)
 
 
-def lookup(vault: Vault, text: str, **options: Any) -> vectors.VectorAnswer:
-    return vectors.lookup(text, vault_id=vault.pk, **options)
+def compare(vault: Vault, text: str, **options: Any) -> vectors.Similarities:
+    return vectors.compare(text, vault_id=vault.pk, **options)
 
 
-def nearest(vault: Vault, text: str, **options: Any) -> list[int]:
-    return [hit.memory_id for hit in lookup(vault, text, **options).hits]
+def cosines(vault: Vault, text: str) -> dict[int, float]:
+    compared = compare(vault, text)
+    return dict(zip(compared.ids.tolist(), compared.cosines.tolist(), strict=True))
+
+
+def nearest(vault: Vault, text: str) -> list[int]:
+    found = cosines(vault, text)
+    return sorted(found, key=lambda pk: (-found[pk], pk))
 
 
 def layout(vault: Vault) -> tuple[list[int], int]:
@@ -73,60 +79,45 @@ def numbered(count: int) -> list[str]:
 # -- Finding -------------------------------------------------------------------------------------
 
 
-def test_the_nearest_comes_first_with_its_cosine(vault):
+def test_what_says_the_same_is_nearest(vault):
     store(vault, "Bread needs flour", "Ana plans the launch", "planning of launches")
-    answer = lookup(vault, "Ana plans the launch")
-    assert [hit.memory_id for hit in answer.hits] == [2, 3, 1]
-    assert answer.hits[0].similarity == 1.0
-    assert answer.hits[0].similarity > answer.hits[1].similarity > answer.hits[2].similarity
+    found = cosines(vault, "Ana plans the launch")
+    assert found[2] == 1.0
+    assert found[2] > found[3] > found[1]
 
 
 def test_similarities_are_close_to_the_exact_ones(vault):
     texts = numbered(40)
     store(vault, *texts)
     exact = HashEmbedder().embed(texts) @ HashEmbedder().embed(["subject3 and topic12"])[0]
-    for hit in lookup(vault, "subject3 and topic12").hits:
-        assert hit.similarity == pytest.approx(float(exact[hit.memory_id - 1]), abs=0.02)
-
-
-def test_ties_go_to_the_smaller_id(vault):
-    store(vault, *["the same text"] * 5, first=10)
-    assert nearest(vault, "same text", limit=3) == [10, 11, 12]
-
-
-def test_the_median_is_that_of_all_rows(vault):
-    store(vault, "red door", "Bread needs flour", "Ana plans the launch")
-    answer = lookup(vault, "red door", allowed={1})
-    everything = sorted(hit.similarity for hit in lookup(vault, "red door").hits)
-    assert answer.median == everything[1]
-
-
-def test_only_what_is_nearer_than_the_median_may_be_asked_for(vault):
-    store(vault, "red door", "Bread needs flour", "Ana plans the launch")
-    assert nearest(vault, "red door", least_lift=0.1) == [1]
+    found = cosines(vault, "subject3 and topic12")
+    assert [found[pk] for pk in range(1, 41)] == pytest.approx(exact.tolist(), abs=0.02)
 
 
 @pytest.mark.parametrize("task", ["", "???", "the of and"])
 def test_a_task_without_content_is_near_to_nothing(vault, task):
     store(vault, "red door")
-    assert lookup(vault, task) == vectors.VectorAnswer()
+    assert cosines(vault, task) == {}
+    assert compare(vault, task).stated == ()
 
 
 def test_an_empty_vault_has_an_empty_answer(vault):
-    assert lookup(vault, "red door") == vectors.VectorAnswer()
+    assert cosines(vault, "red door") == {}
+    assert compare(vault, "red door").stated == ()
 
 
 def test_a_memory_without_content_is_kept_but_near_to_nothing(vault):
     store(vault, "???", "red door")
-    assert [(hit.memory_id, hit.similarity) for hit in lookup(vault, "red door").hits] == [(2, 1.0), (1, 0.0)]
+    assert cosines(vault, "red door") == {2: 1.0, 1: 0.0}
     assert vectors.pending(vault.pk, 2) == 0
 
 
-def test_filters_apply_before_the_limit(vault):
+def test_every_memory_is_compared_however_many_there_are(vault):
     store(vault, *["needle in the hay"] * 4_100, "a needle among much else")
-    assert nearest(vault, "needle in the hay", allowed={4_101}, limit=5) == [4_101]
-    assert nearest(vault, "needle in the hay", allowed=set()) == []
-    assert nearest(vault, "needle in the hay", allowed=[4_101, 77, 99_999]) == [77, 4_101]
+    found = cosines(vault, "needle in the hay")
+    assert len(found) == 4_101
+    assert found[77] == 1.0
+    assert 0.0 < found[4_101] < 1.0
 
 
 def test_a_vault_never_finds_the_memories_of_another(vault):
@@ -141,7 +132,7 @@ def test_a_vault_never_finds_the_memories_of_another(vault):
 def test_it_asks_two_statements_however_many_memories_there_are(vault, size):
     store(vault, *numbered(size))
     with CaptureQueriesContext(connection) as captured:
-        lookup(vault, "topic5", allowed=range(size))
+        compare(vault, "topic5", expected=range(size))
     assert len(captured) == 2
 
 
@@ -149,7 +140,7 @@ def test_every_statement_names_the_vault(vault):
     with CaptureQueriesContext(connection) as captured:
         store(vault, *numbered(300))
         store(vault, "red door")
-        lookup(vault, "topic5")
+        compare(vault, "topic5")
         vectors.holding("red door", vault_id=vault.pk)
         vectors.remove(vault.pk, [1, 2, 3])
         vectors.retire_others(vault.pk)
@@ -166,11 +157,10 @@ def test_loose_vectors_are_folded_into_chunks(vault):
     for at, text in enumerate(texts[: chunks.FOLD_AT - 1], start=1):
         store(vault, text, first=at)
     assert layout(vault) == ([], chunks.FOLD_AT - 1)
-    before = lookup(vault, "topic5 and subject3")
+    before = cosines(vault, "topic5 and subject3")
     store(vault, texts[-1], first=1_000)
     assert layout(vault) == ([chunks.FOLD_AT], 0)
-    after = {hit.memory_id: hit.similarity for hit in lookup(vault, "topic5 and subject3").hits}
-    assert after.items() >= {hit.memory_id: hit.similarity for hit in before.hits}.items()
+    assert cosines(vault, "topic5 and subject3").items() >= before.items()
 
 
 def test_chunks_are_filled_before_new_ones_are_made(vault):
@@ -178,7 +168,7 @@ def test_chunks_are_filled_before_new_ones_are_made(vault):
     assert layout(vault) == ([476, 1_024], 0)
     store(vault, *numbered(900), first=5_000)
     assert layout(vault) == ([352, 1_024, 1_024], 0)
-    assert len(nearest(vault, "memory", limit=5_000)) == 2_400
+    assert len(cosines(vault, "memory")) == 2_400
 
 
 def test_storing_again_replaces(vault):
@@ -188,7 +178,7 @@ def test_storing_again_replaces(vault):
     assert vectors.holding("red door", vault_id=vault.pk) == 0
     assert vectors.holding("blue door", vault_id=vault.pk) == 1
     assert vectors.pending(vault.pk, 300) == 0
-    assert nearest(vault, "blue door", limit=1) == [7]
+    assert nearest(vault, "blue door")[0] == 7
 
 
 @pytest.mark.parametrize("others", [0, 400])
@@ -274,7 +264,8 @@ def test_writers_at_once_lose_nothing():
 def test_without_an_embedder_nothing_is_stored_or_found(vault, settings):
     settings.CORTEX_EMBEDDER = "none"
     assert vectors.store([(1, "red door")], vault_id=vault.pk) == 0
-    assert lookup(vault, "red door") == vectors.VectorAnswer()
+    assert cosines(vault, "red door") == {}
+    assert compare(vault, "red door").stated == ()
     assert vectors.pending(vault.pk, 5) == 0
     assert vectors.holding("red door", vault_id=vault.pk) == 0
 
@@ -284,8 +275,8 @@ def test_without_an_embedder_nothing_is_stored_or_found(vault, settings):
 def test_vectors_of_another_model_are_never_compared_but_counted(vault, swap_embedder, about, size):
     facade.index_memories(vault, list(enumerate(numbered(size), start=1)))
     swap_embedder(**about)
-    answer = lookup(vault, "topic1 and subject1")
-    assert answer.hits == ()
+    answer = compare(vault, "topic1 and subject1")
+    assert not len(answer.ids)
     assert answer.stale == size
     assert answer.stated == (f"{size} memories await re-embedding: they were searched by their words alone",)
     assert vectors.pending(vault.pk, size) == size
@@ -307,11 +298,11 @@ def texts_of(ids: Sequence[int]) -> list[tuple[int, str]]:
 
 def test_memories_without_any_vector_are_counted_among_those_asked_for(vault):
     store(vault, "red door", "blue wall")
-    answer = lookup(vault, "red door", allowed={1, 2, 3, 4})
+    answer = compare(vault, "red door", expected={1, 2, 3, 4})
     assert (answer.stale, answer.waiting) == (0, 2)
     assert answer.stated == ("2 memories await embedding: they were searched by their words alone",)
-    assert lookup(vault, "red door", allowed={2}).stated == ()
-    assert lookup(vault, "red door").stated == ()
+    assert compare(vault, "red door", expected={2}).stated == ()
+    assert compare(vault, "red door").stated == ()
 
 
 def test_a_model_that_does_not_answer_is_said(vault, swap_embedder, monkeypatch):
@@ -321,8 +312,8 @@ def test_a_model_that_does_not_answer_is_said(vault, swap_embedder, monkeypatch)
     swap_embedder()
     store(vault, "red door")
     monkeypatch.setattr(OtherEmbedder, "embed_question", fail)
-    answer = lookup(vault, "red door", allowed={1})
-    assert answer.hits == ()
+    answer = compare(vault, "red door", expected={1})
+    assert not len(answer.ids)
     assert answer.stated == ("the model is out: all memories were searched by their words alone",)
 
 
@@ -332,11 +323,11 @@ def test_reindexing_embeds_anew_and_serves_meanwhile(vault, swap_embedder):
     swap_embedder()
     halves = facade.reindex(vault, [ids[:25], ids[25:]])
     assert next(halves) == facade.Progress(done=25, last_id=ids[24])
-    answer = lookup(vault, "topic1")
-    assert (len(answer.hits), answer.stale) == (25, 15)
+    answer = compare(vault, "topic1")
+    assert (len(answer.ids), answer.stale) == (25, 15)
     assert [progress.done for progress in halves] == [40]
-    answer = lookup(vault, "topic1")
-    assert (len(answer.hits), answer.stale) == (40, 0)
+    answer = compare(vault, "topic1")
+    assert (len(answer.ids), answer.stale) == (40, 0)
     assert not LooseVector.objects.filter(vault_id=vault.pk, model="hash-1").exists()
     assert SearchDocument.objects.filter(vault_id=vault.pk).count() == 40
 
