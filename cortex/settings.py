@@ -46,7 +46,7 @@ BULK_BODY_LIMIT_BYTES = 32 * 1024 * 1024
 # -- Django --------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "cortex.adminsite.CortexAdminConfig",  # Django's admin, with a site of our own
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

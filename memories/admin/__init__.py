@@ -1,8 +1,7 @@
 """The admin of vaults and what they hold. Django finds the pages by importing this package."""
 
-from django.contrib import admin
-
 from memories.admin.evidence import CaptureAdmin, MemoryAdmin
+from memories.admin.front import add_cards
 from memories.admin.links import ConflictAdmin, EntityAdmin, TombstoneAdmin
 from memories.admin.vaults import AccessTokenAdmin, VaultAdmin
 
@@ -16,4 +15,4 @@ __all__ = [
     "VaultAdmin",
 ]
 
-admin.site.site_url = None  # there is no site beside the API that "View site" could lead to
+add_cards()

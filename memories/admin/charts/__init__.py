@@ -1,0 +1,28 @@
+"""Pictures of figures, drawn on the server: pure functions from values to SVG, each with the same told as a table.
+
+Colours are classes (`cx-t-…` for a tone, `cx-h…` for a heat) that the stylesheet fills, so that the light and the
+dark scheme both work and nothing is inline. Whatever text goes in is escaped.
+"""
+
+from memories.admin.charts.bars import Column, Part, columns, stacked_bar
+from memories.admin.charts.heat import heat_map
+from memories.admin.charts.lines import Line, line_chart, sparkline
+from memories.admin.charts.moments import Moment, timeline
+from memories.admin.charts.svg import TONES, Chart, element, tone_at
+
+__all__ = [
+    "TONES",
+    "Chart",
+    "Column",
+    "Line",
+    "Moment",
+    "Part",
+    "columns",
+    "element",
+    "heat_map",
+    "line_chart",
+    "sparkline",
+    "stacked_bar",
+    "timeline",
+    "tone_at",
+]
