@@ -1,4 +1,7 @@
-"""What every request passes first: an id for the logs, a wall against text that no database takes, and no giants."""
+"""What every request passes first: an id for the logs, a wall against text that no database takes, and no giants.
+
+What it writes it writes by way of the waiting room, so that writers leave threads to the readers.
+"""
 
 import re
 import uuid
@@ -6,12 +9,14 @@ from collections.abc import Callable
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from cortex.api.bodies import announced_length, is_chunked
 from cortex.api.logs import request_id
 from cortex.api.problems import problem_response
+from cortex.api.waiting import waiting_room
 
 _ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 # A strict policy: nothing inline, nothing from elsewhere. Swagger UI draws its icons from data: URLs.
@@ -32,7 +37,8 @@ class RequestGuard:
         name = given if _ID.fullmatch(given) else uuid.uuid4().hex
         token = request_id.set(name)
         try:
-            response = self._refuse(request) or self.get_response(request)
+            with connection.execute_wrapper(waiting_room):
+                response = self._refuse(request) or self.get_response(request)
         finally:
             request_id.reset(token)
         response.headers["X-Request-Id"] = name

@@ -11,12 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from gunicorn.app.base import BaseApplication
 
+from cortex.api.waiting import SEATS
 from memories.access import DEFAULT_VAULT
 from memories.management.directory import usable_database
 from memories.models import ALL_SCOPES, AccessToken, Vault
 
 WORKERS: Final = 2
-THREADS: Final = 16
+THREADS: Final = 2 * SEATS  # writers that wait leave the other half to readers
 LAST_PORT: Final = 65_535
 LONGEST_ADDRESS: Final = 8_190  # bytes, as many as gunicorn reads: the cursor of a long pack travels in it
 
