@@ -10,6 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from itertools import product
 from typing import Final
@@ -183,20 +184,62 @@ _NUMBERED_THING: Final = re.compile(
 _PRONOUN_FIRST: Final = re.compile(r"^(?:it|he|she|they|this|that|these|those|there)\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Statement:
-    """One sentence, read as subject, link and predicate where it has them."""
+    """One sentence, read as subject, link and predicate where it has them: each part when it is first asked for."""
 
+    sentence: str
     plain: str
-    terms: tuple[str, ...]  # content terms without numbers and negations, in order
-    subject: frozenset[str]
-    link: str
-    predicate: str
-    predicate_terms: frozenset[str]
-    subject_numbers: tuple[str, ...]
-    numbers: tuple[str, ...]  # of the predicate
-    marks: Marks
-    row: Row
+    language: str
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """Content terms without numbers and negations, in order."""
+        return tuple(_frame_terms(self.plain, self.language))
+
+    @cached_property
+    def distinct(self) -> frozenset[str]:
+        return frozenset(self.terms)
+
+    @cached_property
+    def _parts(self) -> tuple[str, str, str]:
+        found = _LINK.search(self.plain)
+        if found is None:
+            return self.plain, "", ""
+        return self.plain[: found.start()], found.group().strip(), self.plain[found.end() :]
+
+    @property
+    def link(self) -> str:
+        return self._parts[1]
+
+    @property
+    def predicate(self) -> str:
+        return self._parts[2].strip(" .!")
+
+    @cached_property
+    def subject(self) -> frozenset[str]:
+        return frozenset(_frame_terms(self._parts[0], self.language))
+
+    @cached_property
+    def predicate_terms(self) -> frozenset[str]:
+        return frozenset(_frame_terms(self._parts[2], self.language))
+
+    @cached_property
+    def subject_numbers(self) -> tuple[str, ...]:
+        return numbers(self._parts[0])
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The numbers of the predicate."""
+        return numbers(self._parts[2])
+
+    @cached_property
+    def marks(self) -> Marks:
+        return distinguishing_marks(self.sentence)
+
+    @cached_property
+    def row(self) -> Row:
+        return read_row(self.sentence, self.plain, self.language)
 
 
 def contradicts(
@@ -220,7 +263,7 @@ def contradicts(
 
 
 def _clash(a: _Statement, b: _Statement) -> Reason | None:
-    if a.plain == b.plain or says_the_same(a.row, b.row):
+    if a.plain == b.plain or not _may_be_about_one(a, b) or says_the_same(a.row, b.row):
         return None
     reason = excludes(a.row, b.row)
     if reason is not None:
@@ -233,6 +276,11 @@ def _clash(a: _Statement, b: _Statement) -> Reason | None:
     if not _same_frame(a, b):
         return None
     return "number" if _other_number(a, b) else None
+
+
+def _may_be_about_one(a: _Statement, b: _Statement) -> bool:
+    """Whether half of the shorter one's terms are the other's, too: quickly told, and never so of two subjects."""
+    return 2 * len(a.distinct & b.distinct) >= min(len(a.distinct), len(b.distinct))
 
 
 ReadTexts = dict[str, tuple[_Statement, ...]]
@@ -250,26 +298,9 @@ def _statements(text: str, language: str) -> tuple[_Statement, ...]:
         (sentence, _plain(sentence)) for sentence in found if len(sentence) <= LONGEST_SENTENCE_COMPARED
     ]
     return tuple(
-        _read(sentence, plain, language)
+        _Statement(sentence=sentence, plain=plain, language=language)
         for sentence, plain in plains
         if not _UNCERTAIN.search(plain) and not _PRONOUN_FIRST.match(plain)
-    )
-
-
-def _read(sentence: str, plain: str, language: str) -> _Statement:
-    link = _LINK.search(plain)
-    subject, predicate = (plain[: link.start()], plain[link.end() :]) if link else (plain, "")
-    return _Statement(
-        plain=plain,
-        terms=tuple(_frame_terms(plain, language)),
-        subject=frozenset(_frame_terms(subject, language)),
-        link=link.group().strip() if link else "",
-        predicate=predicate.strip(" .!"),
-        predicate_terms=frozenset(_frame_terms(predicate, language)),
-        subject_numbers=numbers(subject),
-        numbers=numbers(predicate),
-        marks=distinguishing_marks(sentence),
-        row=read_row(sentence, plain, language),
     )
 
 
@@ -296,7 +327,7 @@ def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 def _same_order(a: _Statement, b: _Statement) -> bool:
     """Tell whether the common terms stand in one order: Ana pays Bob is not Bob pays Ana."""
-    common = set(a.terms) & set(b.terms)
+    common = a.distinct & b.distinct
     return [t for t in dict.fromkeys(a.terms) if t in common] == [
         t for t in dict.fromkeys(b.terms) if t in common
     ]
@@ -311,7 +342,7 @@ def _denies(a: _Statement, b: _Statement) -> bool:
     negated_once = {a.marks.negations, b.marks.negations} == {0, 1}
     if negated_once == bool(opposed):  # neither denies, or "not allowed" against "forbidden"
         return False
-    ours, theirs = frozenset(a.terms) - opposed, frozenset(b.terms) - opposed
+    ours, theirs = a.distinct - opposed, b.distinct - opposed
     said = (ours & theirs) - frozenset(terms(" ".join(a.marks.names)))
     enough = len(said) + len(a.numbers) >= (1 if opposed else 2)
     return enough and _jaccard(ours, theirs) >= DENIAL_OVERLAP

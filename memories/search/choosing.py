@@ -24,5 +24,8 @@ def best_places(
         places = places[
             np.fromiter((pk in among for pk in ids[places].tolist()), dtype=bool, count=len(places))
         ]
+    if 0 < limit < len(places):  # what cannot be among the best need not be sorted
+        least = np.partition(scores[places], -limit)[-limit]
+        places = places[scores[places] >= least]
     order = np.lexsort((ids[places], -scores[places]))
     return places[order[: max(0, limit)]]

@@ -27,6 +27,9 @@ BM25_K1: Final = 0.9
 BM25_B: Final = 0.3
 LIMIT: Final = 1_000
 TERMS_LIMIT: Final = 64  # of a longer task the rarest count
+FREQUENT_FROM: Final = 2_000  # memories; what more of them have tells little of what a text is about
+RAREST_ASKED: Final = 4  # are looked up all the same, however frequent
+SHARED_ENOUGH: Final = 2  # terms
 # A task of a hundred words is not answered by a memory that has them all: so many of its rarest are a whole match.
 WHOLE_TERMS: Final = 6
 LONG_FROM: Final = (
@@ -151,6 +154,34 @@ def lookup(
     )
 
 
+def alike(texts: Sequence[str], *, vault_id: str, language: str, limit: int) -> list[list[int]]:
+    """Find for each of many texts the memories that may speak of the same thing.
+
+    They share half of the shorter one's terms, or two terms where that is more than two. In a large vault, terms that
+    very many memories have are not looked up for a text that has rarer ones.
+
+    Returns: for each text up to `limit` memory ids, the best by BM25 first, ties by id; as many statements as for
+        one text: two, a third in a large vault.
+    """
+    asked = [list(dict.fromkeys(content_terms(text, language))) for text in texts]
+    every = list(dict.fromkeys(term for found in asked for term in found))
+    if not every:
+        return [[] for _ in texts]
+    collection = _measure(vault_id)
+    if collection.size > FREQUENT_FROM:
+        frequencies = _frequencies(every, vault_id)
+        asked = [_rare_ones(found, frequencies) for found in asked]
+        every = list(dict.fromkeys(term for found in asked for term in found))
+    postings = _Postings.of(_postings(every, vault_id), asked=len(every), collection=collection)
+    column = {term: place for place, term in enumerate(every)}
+    return [
+        postings.best(
+            [column[term] for term in found], words=sum(not term.isdecimal() for term in found), limit=limit
+        )
+        for found in asked
+    ]
+
+
 def score_terms(task: str, *, vault_id: str, language: str) -> TermScores:
     """Score every document of a vault on each term of a task by itself.
 
@@ -248,6 +279,52 @@ class _Table:
     times: _Integers
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Postings:
+    """Which documents have each of many terms, term after term."""
+
+    ids: _Integers  # memory ids
+    lengths: _Integers  # of their documents
+    starts: _Integers  # where each term's postings begin, and where the last one's end
+    rows: _Integers  # of each posting: the place of its document in `ids`
+    gains: _Floats  # of each posting: its share of a BM25 score
+
+    @classmethod
+    def of(
+        cls, found: Sequence[tuple[int, int, int, int]], *, asked: int, collection: _Collection
+    ) -> "_Postings":
+        columns = np.array(found, dtype=np.int64).reshape(-1, 4)
+        ids, first, row = np.unique(columns[:, 1], return_index=True, return_inverse=True)
+        cells, place = np.unique(columns[:, 0] * len(ids) + row, return_inverse=True)
+        times = np.bincount(place, weights=columns[:, 3], minlength=len(cells))
+        terms, rows = np.divmod(cells, max(1, len(ids)))
+        starts = np.searchsorted(terms, np.arange(asked + 1))
+        lengths = columns[first, 2]
+        norms = BM25_K1 * (1 - BM25_B + BM25_B * lengths[rows] / max(collection.mean_length, 1.0))
+        weights = _weights_of(np.diff(starts), collection.size)
+        gains = times * (BM25_K1 + 1) / (times + norms) * weights[terms]
+        return cls(ids=ids, lengths=lengths, starts=starts, rows=rows, gains=gains)
+
+    def best(self, terms: Sequence[int], *, words: int, limit: int) -> list[int]:
+        """Return the documents that may speak of the same as one that has these terms, the best first.
+
+        Args:
+            words: how many of the terms are no figures, which is where two that speak of the same differ.
+        """
+        if not terms:
+            return []
+        runs = [slice(self.starts[term], self.starts[term + 1]) for term in terms]
+        rows = np.concatenate([self.rows[run] for run in runs])
+        shared = np.bincount(rows, minlength=len(self.ids))
+        shorter = np.minimum(self.lengths, words)
+        near = np.flatnonzero(shared >= np.minimum((shorter + 1) // 2, SHARED_ENOUGH).clip(min=1))
+        gains = np.concatenate([self.gains[run] for run in runs])
+        summed = np.bincount(rows, weights=gains, minlength=len(self.ids))
+        scores = summed.astype(np.float64).round(_DIGITS)
+        places = best_places(self.ids[near], scores[near], allowed=None, limit=limit)
+        return list(self.ids[near][places].tolist())
+
+
 def _measure(vault_id: str) -> _Collection:
     ((size, length),) = _fetch(_MEASURE, [vault_id])
     return _Collection(size=size, mean_length=length / size if size else 0.0)
@@ -268,7 +345,11 @@ def _tabulate(postings: Sequence[tuple[int, int, int, int]], *, asked: int) -> _
 
 def _idf(table: _Table, size: int) -> _Floats:
     """Return each asked term's weight: the rarer, the more; one that occurs nowhere weighs most."""
-    having = (table.times > 0).sum(axis=0)
+    return _weights_of((table.times > 0).sum(axis=0), size)
+
+
+def _weights_of(having: _Integers, size: int) -> _Floats:
+    """Return the weights of terms that so many documents of a collection have."""
     weights: _Floats = np.log1p((np.maximum(size, having) - having + 0.5) / (having + 0.5))
     return weights
 
@@ -363,13 +444,24 @@ def _rarest(found: list[str], vault_id: str) -> list[str]:
     """Cut a long list of terms down to those that the fewest documents have, in their old order."""
     if len(found) <= TERMS_LIMIT:
         return found
+    having = _frequencies(found, vault_id)
+    rarest = frozenset(sorted(found, key=having.__getitem__)[:TERMS_LIMIT])
+    return [term for term in found if term in rarest]
+
+
+def _rare_ones(found: list[str], frequencies: Mapping[str, int]) -> list[str]:
+    rarest = frozenset(sorted(found, key=frequencies.__getitem__)[:RAREST_ASKED])
+    return [term for term in found if term in rarest or frequencies[term] <= FREQUENT_FROM]
+
+
+def _frequencies(asked: list[str], vault_id: str) -> dict[str, int]:
+    """Return how many documents have each term."""
     if connection.vendor == "postgresql":
-        rows = _fetch(_POSTGRES_FREQUENCIES, [found, vault_id, vault_id])
+        rows = _fetch(_POSTGRES_FREQUENCIES, [asked, vault_id, vault_id])
     else:
-        rows = _fetch(_SQLITE_FREQUENCIES, [json.dumps([vault_id + term for term in found])])
+        rows = _fetch(_SQLITE_FREQUENCIES, [json.dumps([vault_id + term for term in asked])])
     having = dict(rows)
-    places = sorted(range(len(found)), key=lambda place: having.get(place, 0))
-    return [found[place] for place in sorted(places[:TERMS_LIMIT])]
+    return {term: having.get(place, 0) for place, term in enumerate(asked)}
 
 
 def _fetch(statement: str, values: list[Any]) -> list[Any]:

@@ -22,7 +22,7 @@ from memories.search import fulltext
 
 CANDIDATES: Final = 40
 COMPARED: Final = 12  # of the candidates of one claim, those that share most words
-LOOKUPS_LIMIT: Final = 200  # of a larger batch the rest is compared within the batch only
+LOOKUPS_LIMIT: Final = 1_000  # of a larger batch the rest is compared within the batch only
 _LONGEST_COMPARED: Final = 2_000
 OVERRULING: Final = frozenset({Author.AGENT, Author.INFERRED})
 """Whose word does not stand against the user's without a review."""
@@ -95,7 +95,7 @@ def _conflict(old: Memory, new: Memory, reason: str, *, now: datetime) -> Confli
 def _rivals(caller: Caller, rows: Sequence[Memory], *, now: datetime) -> dict[int, list[Memory]]:
     """Return for each new memory the few that share most words with it: stored ones, and earlier ones of the batch."""
     new = {row.pk: row for row in rows}
-    found = {row.pk: _stored_candidates(caller, row) for row in rows[:LOOKUPS_LIMIT]}
+    found = _stored_candidates(caller, rows[:LOOKUPS_LIMIT])
     stored = _comparable(caller, {pk for pks in found.values() for pk in pks} - new.keys(), now=now)
     rivals: dict[int, list[Memory]] = {}
     for row, earlier in _batch_candidates(rows):
@@ -106,14 +106,14 @@ def _rivals(caller: Caller, rows: Sequence[Memory], *, now: datetime) -> dict[in
     return rivals
 
 
-def _stored_candidates(caller: Caller, row: Memory) -> list[int]:
-    hits = fulltext.lookup(
-        row.content[:_LONGEST_COMPARED],
+def _stored_candidates(caller: Caller, rows: Sequence[Memory]) -> dict[int, list[int]]:
+    found = fulltext.alike(
+        [row.content[:_LONGEST_COMPARED] for row in rows],
         vault_id=caller.vault.pk,
         language=caller.vault.language,
         limit=CANDIDATES,
     )
-    return [hit.memory_id for hit in hits]
+    return {row.pk: alike for row, alike in zip(rows, found, strict=True)}
 
 
 def _comparable(caller: Caller, pks: Iterable[int], *, now: datetime) -> Mapping[int, Memory]:

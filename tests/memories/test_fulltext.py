@@ -383,3 +383,49 @@ def test_a_missing_index_is_an_error_and_no_empty_answer(vault, monkeypatch):
     monkeypatch.setattr(fulltext, "_POSTGRES_POSTINGS", broken)
     with pytest.raises(DatabaseError):
         lookup(vault, "red door")
+
+
+class TestAlike:
+    """Many texts at once: what may speak of the same as each of them."""
+
+    def alike(self, vault, *texts, limit=10):
+        return fulltext.alike(texts, vault_id=vault.pk, language=LANGUAGE, limit=limit)
+
+    def test_each_text_finds_what_speaks_of_the_same(self, vault):
+        index(vault, "The red door is locked", "The deadline is 3 March", "Ana likes tea")
+        found = self.alike(
+            vault, "The red door is open", "The deadline is 17 March", "Nothing of the kind", "???"
+        )
+        assert found == [[1], [2], [], []]
+
+    def test_one_word_of_many_is_not_enough(self, vault):
+        index(vault, "The red door of the old mill is locked at night")
+        assert self.alike(vault, "A door bell rang while we were eating supper") == [[]]
+
+    def test_figures_do_not_make_a_short_claim_longer(self, vault):
+        index(vault, "The meeting is at 10:30 in 2027")
+        assert self.alike(vault, "The meeting is at 9:40 in 2026") == [[1]]
+
+    def test_the_best_come_first_and_no_more_than_asked_for(self, vault):
+        index(vault, "red door", "red door locked", "red door locked tonight")
+        assert self.alike(vault, "red door locked tonight", limit=2) == [[3, 2]]
+
+    def test_it_looks_into_no_other_vault(self, vault):
+        other = make_vault()
+        index(other, "The red door is locked")
+        assert self.alike(vault, "The red door is open") == [[]]
+
+    def test_what_a_large_vault_is_full_of_is_looked_up_where_a_text_has_nothing_rarer(
+        self, vault, monkeypatch
+    ):
+        monkeypatch.setattr(fulltext, "FREQUENT_FROM", 2)
+        index(vault, "red door", "red door", "red door", "red door of the mill")
+        assert self.alike(vault, "red door", "red door of the mill") == [[1, 2, 3, 4], [4, 1, 2, 3]]
+        monkeypatch.setattr(fulltext, "RAREST_ASKED", 1)
+        assert self.alike(vault, "red door of the mill") == [[4]]
+
+    def test_many_texts_cost_as_many_statements_as_one(self, vault, django_assert_num_queries):
+        index(vault, "The red door is locked", "The deadline is 3 March")
+        for texts in (["The red door is open"], ["The red door is open", "The deadline is 17 March"] * 20):
+            with django_assert_num_queries(2):
+                self.alike(vault, *texts)
