@@ -19,6 +19,7 @@ Json = dict[str, Any]
 REQUEST_ID: Final = "X-Request-Id"
 _JSON: Final = "application/json"
 _TEXT: Final = "text/markdown"
+_LINES: Final = "application/x-ndjson"
 
 
 class Cortex:
@@ -119,6 +120,15 @@ class Cortex:
         """Return what the server takes a conversation to hold."""
         return self._get(f"/v1/sessions/{_segment(session_id)}")
 
+    def tools(self) -> list[Json]:
+        """Return the tools that this token may use, as the Model Context Protocol describes them."""
+        told: list[Json] = self._get("/v1/tools/schema", {"format": "mcp"})["tools"]
+        return told
+
+    def export(self) -> bytes:
+        """Return the whole vault as JSON Lines; needs the scope `vault:admin`."""
+        return self._send("GET", "/v1/export", repeatable=True).body
+
     # -- Writing ---------------------------------------------------------------------------------
 
     def remember(self, content: str, **fields: Any) -> Json:
@@ -159,6 +169,11 @@ class Cortex:
         """Let the server forget a conversation."""
         self._send("DELETE", f"/v1/sessions/{_segment(session_id)}")
 
+    def import_lines(self, lines: bytes) -> Json:
+        """Put an export into the vault; returns what was `imported`, and what was `skipped` and why."""
+        key = {"Idempotency-Key": uuid.uuid4().hex, "Content-Type": _LINES}
+        return _object(self._send("POST", "/v1/import", lines, repeatable=True, headers=key))
+
     # -- Sending ---------------------------------------------------------------------------------
 
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Json:
@@ -174,12 +189,12 @@ class Cortex:
         self,
         method: str,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         *,
         repeatable: bool = False,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        sent = None if body is None else json.dumps(body).encode()
+        sent = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         typed = {} if sent is None else {"Content-Type": _JSON}
         call = Call(
             method=method, path=path, body=sent, headers={**self._headers, **typed, **(headers or {})}

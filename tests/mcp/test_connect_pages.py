@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import Request, urlopen
 
@@ -39,13 +40,25 @@ def snippets(*kinds: str) -> list[Any]:
     ]
 
 
+def programs() -> list[Any]:
+    """Return each Python program, and what a reader of a page types into one shell, from its top to its end."""
+    typed: dict[str, list[str]] = {}
+    for snippet in snippets("sh run"):
+        typed.setdefault(snippet.values[0].page, []).append(snippet.values[0].text)
+    shells = [
+        pytest.param(Snippet(page, "sh run", "\n".join(texts)), id=page) for page, texts in typed.items()
+    ]
+    return [*shells, *snippets("python run")]
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the pages call curl")
-@pytest.mark.parametrize("snippet", snippets("sh run", "python run"))
-def test_what_can_run_runs(server, snippet):
+@pytest.mark.parametrize("snippet", programs())
+def test_what_can_run_runs(server, snippet, tmp_path):
     program = {"sh run": ["bash", "-ec"], "python run": [sys.executable, "-c"]}[snippet.kind]
     ended = subprocess.run(
         [*program, snippet.text],
-        env={**os.environ, "CORTEX": server.url, "TOKEN": server.token},
+        env=a_readers_environment(server, tmp_path),
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=60,
@@ -55,6 +68,22 @@ def test_what_can_run_runs(server, snippet):
     assert ended.stdout
     assert '"error"' not in ended.stdout
     assert '"isError":true' not in ended.stdout
+
+
+def a_readers_environment(server: Server, home: Path) -> dict[str, str]:
+    """Return what somebody has who followed the pages: the client's package and its command, a server, a token."""
+    command = home / "bin" / "cortex"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cortex_client "$@"\n')
+    command.chmod(0o755)
+    return {
+        **os.environ,
+        "HOME": str(home),
+        "PATH": f"{command.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(SOURCE_DIR / "client"),
+        **dict.fromkeys(("CORTEX", "CORTEX_URL"), server.url),
+        **dict.fromkeys(("TOKEN", "CORTEX_TOKEN"), server.token),
+    }
 
 
 @pytest.mark.parametrize("snippet", snippets("json connect", "toml connect"))
