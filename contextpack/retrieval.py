@@ -215,12 +215,14 @@ class Heard:
 def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Heard:
     """Search by words, by meaning, by names and by dates; five statements, up to two more for long or dated tasks."""
     vault, layout, embedder = caller.vault, universe.layout, active_embedder()
-    question = read_question(task, speakers=universe.named_speakers, today=today)
+    question = read_question(task, speakers=universe.named_speakers, today=today, language=vault.language)
     lexical = fulltext.score_terms(question.text, vault_id=vault.pk, language=vault.language)
     similar = vectors.compare(question.text, vault_id=vault.pk, expected=layout.ids.tolist())
     gains = layout.spread(lexical.ids, lexical.gains)
     occurring = (gains > 0).any(axis=0)
-    is_name = np.array([bare_name(word) in question.names for word in lexical.words], dtype=bool)
+    names = [bare_name(word) for word in lexical.words]
+    is_name = np.array([name in question.names for name in names], dtype=bool)
+    is_sure = np.array([name in question.sure_names for name in names], dtype=bool)
     person, named = _about(caller, task, question, universe)
     signals = Signals(
         gains=gains,
@@ -234,7 +236,7 @@ def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Hea
         question=(universe.traits & Trait.ASKS > 0).astype(np.float64),
         model=embedder.name if embedder else "",
         known_name=bool(question.speakers) or bool((is_name & occurring).any()),
-        unknown_name=bool((is_name & ~occurring).any()),
+        unknown_name=bool((is_sure & ~occurring).any()),
     )
     return Heard(signals=signals, lexical=lexical, stated=similar.stated)
 

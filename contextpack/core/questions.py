@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from memories.core.entities import entity_key
-from memories.core.text import word_set
+from memories.core.text import DEFAULT_LANGUAGE, word_set
 from memories.core.traits import AMBIGUOUS, MONTHS
 
 TELLING_DAYS: Final = 14  # people tell afterwards: so long after a day something may still be about it
@@ -35,6 +35,12 @@ _BETWEEN: Final = word_set("of de del the")
 _NAME: Final = re.compile(r"[^\W\d_][\w’'-]*")
 _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _SENTENCE_END: Final = re.compile(r"[.?!:\n]\s*$")
+_LOOKED_BACK: Final = 40
+_NOUNS_HAVE_CAPITALS: Final = word_set("german")
+# An article, a number word or an inflected adjective: it stands before a thing rather than a name.
+_LEADS_A_NOUN: Final = re.compile(
+    r"(?:(?<![^\W_])(?:das|was|im|am|vom|zum|zur|beim|ins|ans|[mdsk]?ein|viel|welch)|[a-zäöüß](?:e|en|er|es|em)|\d)[ \n]$"
+)
 # What a question or a sentence begins with is no name because of its capital.
 _OPENERS: Final = word_set(
     """what when where who whom whose which how why did does do is are was were has have had can could would will
@@ -82,14 +88,18 @@ class Question:
     asks_when: bool = False
     date_words: frozenset[str] = frozenset()  # in lower case: the words that its dates consist of
     names: frozenset[str] = frozenset()  # in lower case: words inside a sentence that begin with a capital
+    sure_names: frozenset[str] = frozenset()  # those of them that are surely no thing
 
 
-def read_question(task: str, *, speakers: Collection[str], today: date) -> Question:
+def read_question(
+    task: str, *, speakers: Collection[str], today: date, language: str = DEFAULT_LANGUAGE
+) -> Question:
     """Read a task.
 
     Args:
         speakers: the names of those who speak in the vault, as they are written there.
         today: what "yesterday" is measured from.
+        language: of the vault; where every noun has a capital, fewer words are sure to be names.
     """
     lowered = task.casefold()  # few of those who speak are named: only for them a pattern is worth making
     named = {
@@ -106,7 +116,8 @@ def read_question(task: str, *, speakers: Collection[str], today: date) -> Quest
         spans=spans,
         date_words=frozenset(_date_words(task[:_TASK_LIMIT])) if spans else frozenset(),
         asks_when=bool(_WHEN.search(task)),
-        names=frozenset(_names_in(task[:_TASK_LIMIT])),
+        names=frozenset(bare_name(word) for word, _ in _capitalised(task[:_TASK_LIMIT])),
+        sure_names=frozenset(_sure_names(task[:_TASK_LIMIT], language)),
     )
 
 
@@ -119,13 +130,19 @@ def bare_name(word: str) -> str:
     return _POSSESSIVE.sub("", word).casefold()
 
 
-def _names_in(task: str) -> Iterator[str]:
-    """Yield the words that a capital inside a sentence makes names, without possessive endings."""
-    for found in _NAME.finditer(task):
-        word = found.group()
-        opens = not task[: found.start()].strip() or _SENTENCE_END.search(task[: found.start()][-4:])
-        if word[:1].isupper() and not opens and word.casefold() not in _OPENERS:
+def _sure_names(task: str, language: str) -> Iterator[str]:
+    for word, before in _capitalised(task):
+        if language not in _NOUNS_HAVE_CAPITALS or not _LEADS_A_NOUN.search(before):
             yield bare_name(word)
+
+
+def _capitalised(task: str) -> Iterator[tuple[str, str]]:
+    """Yield (word, what stands right before it) for the words that have a capital inside a sentence."""
+    for found in _NAME.finditer(task):
+        word, before = found.group(), task[max(0, found.start() - _LOOKED_BACK) : found.start()]
+        opens = not before.strip() or _SENTENCE_END.search(before[-4:])
+        if word[:1].isupper() and not opens and word.casefold() not in _OPENERS:
+            yield word, before
 
 
 # -- Dates ---------------------------------------------------------------------------------------

@@ -102,3 +102,20 @@ def test_any_text_can_be_read(task):
     question = read(task, "Ana", "o'neil", "(")
     assert question.text
     assert len(question.spans) <= 8
+
+
+@pytest.mark.parametrize(
+    ("task", "sure"),
+    [
+        ("Wie viel Gewicht hält die neue Bühne aus?", set()),
+        ("Was ergab die Zählung vor der Bäckerei?", set()),
+        ("Was hatte das Tropfen im Oberlicht verursacht?", set()),
+        ("Welche Impfung braucht man für Kenia?", {"kenia"}),
+        ("Hat Bülent in Ankara studiert?", {"bülent", "ankara"}),
+    ],
+)
+def test_a_thing_that_german_writes_with_a_capital_is_not_surely_a_name(task, sure):
+    question = read_question(task, speakers=(), today=TODAY, language="german")
+    assert question.sure_names == sure
+    assert question.sure_names <= question.names
+    assert read(task).sure_names == question.names
