@@ -9,6 +9,7 @@ from typing import Final
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter is mistaken for a digit
 REF_LENGTH = 12
+_MEMORY_PREFIX: Final = "mem_"
 VAULT_ID_LENGTH = 10
 
 _UNGUESSABLE: Final = secrets.SystemRandom()
@@ -58,7 +59,18 @@ def new_memory_ref() -> str:
     Every line of a pack carries one, and models read digits cheapest: three to a token, where mixed letters and
     digits cost almost a token each. Refs are names, not secrets: nobody is let in for knowing one.
     """
-    return f"mem_{_dice.get().randrange(10**REF_LENGTH):0{REF_LENGTH}}"
+    return memory_ref_of(_dice.get().randrange(10**REF_LENGTH))
+
+
+def memory_ref_of(digits: int) -> str:
+    return f"{_MEMORY_PREFIX}{digits:0{REF_LENGTH}}"
+
+
+def digits_of(ref: str) -> int | None:
+    """Return the number in a memory's ref, or None where it has another form."""
+    digits = ref.removeprefix(_MEMORY_PREFIX)
+    plain = len(digits) == REF_LENGTH and digits.isascii() and digits.isdecimal()
+    return int(digits) if plain and ref != digits else None
 
 
 def new_capture_ref() -> str:
