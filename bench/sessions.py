@@ -8,12 +8,13 @@ buffer must then have the evidence that the whole pack has: what was saved must 
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from bench import corpus
+from contextpack.core.canonical import wire_text
 from contextpack.demo.client import ServerTrouble
 from contextpack.demo.server import SOURCE_DIR, Server, end_on_terminate, throwaway_server
 from contextpack.evaluation.histories import History
@@ -47,6 +48,9 @@ class TurnCost:
     evidence_in_pack: int
     evidence_in_buffer: int  # in what the client rebuilt: what travelled, and what it held
     evidence_seen: int  # in anything that the client holds
+    parts: Mapping[
+        str, int
+    ]  # bytes of each part of the content body; "keys" are the names and brackets around them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +169,9 @@ def _turn(
     markdown = {**asked, "format": "markdown"}
     whole = cortex.send_context(task, **smp).body
     ids = cortex.send_context(task, **smp, session_id="ids").body
-    turn = chat.ask(task)
+    question = chat.question(task)
+    reply = chat.send(question)
+    turn = chat.take(question, reply)
     text = cortex.send_context(task, **markdown).body
     delta = cortex.send_context(task, **markdown, session_id="markdown", delta="content").body
     pack = json.loads(whole)
@@ -183,13 +189,23 @@ def _turn(
         evidence_in_pack=len(evidence & {item["ref"] for item in pack["items"]}),
         evidence_in_buffer=len(evidence & {memory.ref for memory in turn.pack}),
         evidence_seen=len(evidence & chat.buffer.held.keys()),
+        parts=_parts(reply.body),
     )
+
+
+def _parts(body: bytes) -> dict[str, int]:
+    """Weigh the parts of an envelope; those of the session's delta each by itself."""
+    envelope = json.loads(body)
+    delta = envelope.pop("working_memory")
+    told = {**envelope, **{f"working_memory.{name}": value for name, value in delta.items()}}
+    weighed = {name: len(wire_text(value).encode()) for name, value in told.items()}
+    return {**weighed, "keys": len(body) - sum(weighed.values())}
 
 
 # -- Telling -------------------------------------------------------------------------------------
 
 
-def show(costs: Iterable[SessionCost], *, turns: int, budget: int, each: bool = False) -> None:
+def show(costs: Sequence[SessionCost], *, turns: int, budget: int, each: bool = False) -> None:
     """Print what each session costs, in bytes of the bodies unless it says tokens."""
     print(
         f"{turns} questions as the turns of one session, {budget:,} tokens a pack, envelope without its legend"
@@ -209,7 +225,16 @@ def show(costs: Iterable[SessionCost], *, turns: int, budget: int, each: bool = 
             f"  {kept[0]} of {kept[2]} in the buffer, {kept[1]} in the packs{lost}; "
             f"{cost.total('evidence_seen')} held"
         )
-    print()
+    _show_parts([turn for cost in costs for turn in cost.turns])
+
+
+def _show_parts(turns: Sequence[TurnCost]) -> None:
+    """Print where the bytes of an answer with new content go, the largest parts first."""
+    means = {name: sum(turn.parts[name] for turn in turns) / len(turns) for name in turns[0].parts}
+    told = [
+        f"{name} {mean:,.0f}" for name, mean in sorted(means.items(), key=lambda part: -part[1]) if mean >= 10
+    ]
+    print(f"\na content answer has {sum(means.values()):,.0f} bytes on average: {', '.join(told)}\n")
 
 
 def _show_turns(cost: SessionCost) -> None:
