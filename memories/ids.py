@@ -83,3 +83,7 @@ def new_entity_ref() -> str:
 
 def new_conflict_ref() -> str:
     return new_ref("con")
+
+
+def new_decision_ref() -> str:
+    return new_ref("dec")

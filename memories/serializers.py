@@ -13,13 +13,16 @@ from cortex.api.serializers import (
     StrictIntegerField,
     StrictSerializer,
 )
-from memories.core.kinds import Author, Kind, MemoryLayer, Status
+from memories.core.diffing import Op
+from memories.core.kinds import Author, Kind, MemoryLayer, Status, Verb
 from memories.writing.inputs import BULK_LIMIT, CAPTURE_LIMIT_BYTES, CONTENT_LIMIT, MemoryInput, SourceInput
 
 TAGS_LIMIT: Final = 50
 ENTITIES_LIMIT: Final = 50
 PAGE_LIMIT: Final = 200
 PAGE_DEFAULT: Final = 50
+PROPOSALS_LIMIT: Final = 50
+PROPOSALS_DEFAULT: Final = 20
 REASON_LIMIT: Final = 2_000
 _INT32: Final = 2**31
 
@@ -148,6 +151,18 @@ class NothingSerializer(StrictSerializer):
     """For calls that say all in their address."""
 
 
+class ApproveSerializer(StrictSerializer):
+    content = StrictCharField(
+        max_length=CONTENT_LIMIT,
+        required=False,
+        help_text="other words for what is pending, approved in its place",
+    )
+
+
+class DeclineSerializer(StrictSerializer):
+    reason = StrictCharField(max_length=REASON_LIMIT, required=False, allow_blank=True)
+
+
 class ResolveSerializer(StrictSerializer):
     keep = StrictCharField(max_length=40, help_text="the ref that stands, or both")
 
@@ -204,6 +219,16 @@ class ConflictListQuery(PageQuery):
     resolved = StrictBooleanField(default=False)
 
 
+class DecisionListQuery(PageQuery):
+    ref = StrictCharField(max_length=40, required=False, help_text="about this memory")
+    actor = StrictCharField(max_length=200, required=False, help_text="exactly this one")
+    verb = serializers.ChoiceField(choices=choices_of(Verb), required=False)
+
+
+class ProposalListQuery(PageQuery):
+    limit = StrictIntegerField(min_value=1, max_value=PROPOSALS_LIMIT, default=PROPOSALS_DEFAULT)
+
+
 class EntityListQuery(PageQuery):
     q = StrictCharField(max_length=200, required=False, help_text="a name or an alias, whole")
 
@@ -252,4 +277,43 @@ class SuccessorAnswer(MemoryAnswer):
 
 class MemoryPage(serializers.Serializer[Any]):
     results = MemoryAnswer(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class DecisionAnswer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    ref = serializers.CharField(help_text="the memory that it is about")
+    other = serializers.CharField(allow_null=True, help_text="of a conflict: its right side")
+    verb = serializers.ChoiceField(choices=choices_of(Verb))
+    actor = serializers.CharField()
+    at = serializers.DateTimeField()
+    reason = serializers.CharField(allow_null=True)
+    before = serializers.JSONField(allow_null=True, help_text="null once the memory is redacted or forgotten")
+    after = serializers.JSONField(allow_null=True)
+    reversible = serializers.BooleanField(help_text="the last about its memory, and nothing it needs is gone")
+    undone_at = serializers.DateTimeField(allow_null=True)
+    undoes = serializers.CharField(allow_null=True, help_text="the id of the decision that it took back")
+
+
+class DecisionPage(serializers.Serializer[Any]):
+    results = DecisionAnswer(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class ChangeAnswer(serializers.Serializer[Any]):
+    op = serializers.ChoiceField(choices=choices_of(Op))
+    text = serializers.CharField()
+
+
+class ProposalAnswer(serializers.Serializer[Any]):
+    memory = MemoryAnswer()
+    replaces = MemoryAnswer(many=True, help_text="what it replaces once it is approved")
+    contradicts = MemoryAnswer(many=True)
+    against = serializers.CharField(allow_null=True, help_text="the memory that the diff starts from")
+    diff = ChangeAnswer(many=True)
+    flags = serializers.ListField(child=serializers.CharField())
+
+
+class ProposalPage(serializers.Serializer[Any]):
+    results = ProposalAnswer(many=True)
     next = serializers.CharField(allow_null=True)

@@ -7,7 +7,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memories.access import Caller
-from memories.models import Conflict, Memory
+from memories.decisions import decisions_beside
+from memories.models import Conflict, Memory, Scope
 from memories.reading import (
     Companions,
     chain_of,
@@ -49,6 +50,14 @@ def memory_document(caller: Caller, memory: Memory) -> dict[str, Any]:
         "reviewed_at": moment(memory.reviewed_at),
         "reviewed_by": memory.reviewed_by or None,
     }
+
+
+def memory_for(caller: Caller, memory: Memory) -> dict[str, Any]:
+    """Show one memory whole to whoever looks it up; who reviews is also shown what was decided about it."""
+    document = memory_document(caller, memory)
+    if not caller.may(Scope.REVIEW):
+        return document
+    return document | {"decisions": decisions_beside(caller, memory, at=timezone.now())}
 
 
 def shown_conflicts(caller: Caller, conflicts: Sequence[Conflict]) -> list[dict[str, Any]]:

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final, TypedDict
 
-from memories.models import Capture, Conflict, Memory, Source
+from memories.core.diffing import Change
+from memories.models import Capture, Conflict, Decision, Memory, Source
 from memories.reading import Step
 
 REDACTED: Final = "redacted"
@@ -125,3 +126,29 @@ def conflict_as_wire(conflict: Conflict) -> dict[str, Any]:
         "resolution": conflict.resolution or None,
         "resolved_by": conflict.resolved_by or None,
     }
+
+
+def decision_as_wire(decision: Decision, *, is_told: bool, is_reversible: bool) -> dict[str, Any]:
+    """Show a decision.
+
+    Args:
+        is_told: whether more than ref, verb, who and when may be shown.
+    """
+    return {
+        "id": decision.ref,
+        "ref": decision.memory,
+        "other": decision.other or None,
+        "verb": str(decision.verb),
+        "actor": decision.actor,
+        "at": moment(decision.at),
+        "reason": (decision.reason or None) if is_told else None,
+        "before": decision.before if is_told else None,
+        "after": decision.after if is_told else None,
+        "reversible": is_reversible,
+        "undone_at": moment(decision.undone_at),
+        "undoes": decision.undoes or None,
+    }
+
+
+def change_as_wire(change: Change) -> dict[str, str]:
+    return {"op": str(change.op), "text": change.text}

@@ -51,6 +51,19 @@ class Flag(StrEnum):
     SECRET_MASKED = "secret_masked"
 
 
+class Verb(StrEnum):
+    """What is decided about a memory."""
+
+    APPROVE = "approve"
+    EDIT = "edit"
+    DECLINE = "decline"
+    ARCHIVE = "archive"
+    REDACT = "redact"
+    RESOLVE = "resolve"
+    UNDO = "undo"
+    FORGET = "forget"
+
+
 AUTHOR_TRUST: Mapping[Author, float] = {
     Author.USER: 1.0,
     Author.IMPORT: 0.8,

@@ -1,5 +1,6 @@
 """The tables of the memories app, re-exported so that Django and readers find them in one place."""
 
+from memories.models.decision import Decision
 from memories.models.entity import Alias, Entity, Mention
 from memories.models.index import LooseVector, SearchDocument, VectorChunk
 from memories.models.links import (
@@ -18,6 +19,7 @@ __all__ = [
     "Alias",
     "Capture",
     "Conflict",
+    "Decision",
     "Entity",
     "IdempotencyRecord",
     "LooseVector",

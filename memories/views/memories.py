@@ -29,7 +29,7 @@ from memories.serializers import (
     memory_input,
     stated_values,
 )
-from memories.showing import memory_document, shown
+from memories.showing import memory_for, shown
 from memories.views.base import IDEMPOTENCY_KEY, LargeBodies, MemoriesView, answer_once
 from memories.writing import MemoryInput, Outcome, amend, remember_many
 
@@ -74,12 +74,13 @@ class MemoryView(MemoriesView):
     @extend_schema(
         operation_id="memories_read",
         responses={200: OpenApiTypes.OBJECT},
-        description="One memory whole: also its sources, its chain of supersessions and its conflicts.",
+        description="One memory whole: also its sources, its chain of supersessions and its conflicts; for reviewers the "
+        "latest decisions about it.",
     )
     def get(self, request: Request, ref: str) -> Response:
         refuse_query(request)
         caller = caller_of(request)
-        return Response(memory_document(caller, find_memory(caller, ref)))
+        return Response(memory_for(caller, find_memory(caller, ref)))
 
     @extend_schema(operation_id="memories_amend", request=PatchSerializer, responses=MemoryAnswer)
     def patch(self, request: Request, ref: str) -> Response:

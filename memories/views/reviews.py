@@ -1,7 +1,7 @@
-"""What happens to a memory that is there: supersede, approve, archive, redact."""
+"""What happens to a memory that is there: supersede, approve, decline, archive, redact; and undo."""
 
 from collections.abc import Callable
-from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from django.utils import timezone
@@ -9,11 +9,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from cortex.api.serializers import StrictSerializer
 from memories.access import Caller, caller_of
 from memories.answers import give_successor
 from memories.idempotency import Answer
 from memories.models import Memory, Scope
 from memories.serializers import (
+    ApproveSerializer,
+    DeclineSerializer,
     MemoryAnswer,
     NothingSerializer,
     SuccessorAnswer,
@@ -21,7 +24,7 @@ from memories.serializers import (
 )
 from memories.showing import shown
 from memories.views.base import IDEMPOTENCY_KEY, MemoriesView, answer_once
-from memories.writing import approve, archive, redact
+from memories.writing import approve, archive, decline, edit, redact, undo
 
 
 class SupersedeView(MemoriesView):
@@ -44,56 +47,76 @@ class SupersedeView(MemoriesView):
 
 
 class ReviewView(MemoriesView):
-    """One verb of a review; its subclasses name it."""
+    """One verb of a review: `(caller, ref, *, now)` to the memory as it is then."""
 
     scopes: ClassVar[dict[str, Scope]] = {"POST": Scope.REVIEW}
 
-    def verb(self, caller: Caller, ref: str, now: datetime) -> Memory:
-        raise NotImplementedError
-
-    def answer(self, request: Request, ref: str) -> Response:
-        NothingSerializer.from_request(request)
-        return answer_once(request, lambda: self._done(caller_of(request), ref))
-
-    def _done(self, caller: Caller, ref: str) -> Answer:
-        memory = self.verb(caller, ref, timezone.now())
-        return Answer(status=200, body=shown(caller, [memory])[0])
+    def answer(self, request: Request, ref: str, verb: Callable[..., Memory]) -> Response:
+        return answer_once(request, lambda: _done(caller_of(request), ref, verb))
 
 
-def _review_schema(operation_id: str, description: str) -> Callable[[Any], Any]:
+def _done(caller: Caller, ref: str, verb: Callable[..., Memory]) -> Answer:
+    memory = verb(caller, ref, now=timezone.now())
+    return Answer(status=200, body=shown(caller, [memory])[0])
+
+
+def _review_schema(
+    operation_id: str, description: str, request: type[StrictSerializer] | None = None
+) -> Callable[[Any], Any]:
     return extend_schema(
         operation_id=operation_id,
         description=description,
-        request=None,
+        request=request,
         parameters=[IDEMPOTENCY_KEY],
         responses=MemoryAnswer,
     )
 
 
 class ApproveView(ReviewView):
-    def verb(self, caller: Caller, ref: str, now: datetime) -> Memory:
-        return approve(caller, ref, now=now)
-
-    @_review_schema("memories_approve", "Let it be served; also restores it from the archive.")
+    @_review_schema(
+        "memories_approve",
+        "Let it be served; also restores it from the archive. With content: give what is pending these words and "
+        "approve it; they count as the user's, and what was proposed stays in the decision.",
+        ApproveSerializer,
+    )
     def post(self, request: Request, ref: str) -> Response:
-        return self.answer(request, ref)
+        words = ApproveSerializer.from_request(request).get("content")
+        if words is None:
+            return self.answer(request, ref, approve)
+        return self.answer(request, ref, partial(edit, content=words))
+
+
+class DeclineView(ReviewView):
+    @_review_schema(
+        "memories_decline", "Refuse what is pending: it is archived, and replaces nothing.", DeclineSerializer
+    )
+    def post(self, request: Request, ref: str) -> Response:
+        reason = DeclineSerializer.from_request(request).get("reason", "")
+        return self.answer(request, ref, partial(decline, reason=reason))
+
+
+class UndoView(ReviewView):
+    @_review_schema(
+        "memories_undo",
+        "Take back the last decision about it, if nothing that came later rests on that. What was redacted or "
+        "forgotten stays so.",
+    )
+    def post(self, request: Request, ref: str) -> Response:
+        NothingSerializer.from_request(request)
+        return self.answer(request, ref, undo)
 
 
 class ArchiveView(ReviewView):
-    def verb(self, caller: Caller, ref: str, now: datetime) -> Memory:
-        return archive(caller, ref, now=now)
-
     @_review_schema("memories_archive", "Keep it, and serve it no more.")
     def post(self, request: Request, ref: str) -> Response:
-        return self.answer(request, ref)
+        NothingSerializer.from_request(request)
+        return self.answer(request, ref, archive)
 
 
 class RedactView(ReviewView):
-    def verb(self, caller: Caller, ref: str, now: datetime) -> Memory:
-        return redact(caller, ref, now=now)
-
     @_review_schema(
         "memories_redact", "Take its text away for good and keep the row, which only reviewers still see."
     )
     def post(self, request: Request, ref: str) -> Response:
-        return self.answer(request, ref)
+        NothingSerializer.from_request(request)
+        return self.answer(request, ref, redact)

@@ -2,6 +2,7 @@
 
 from memories.writing.amending import amend
 from memories.writing.capturing import capture
+from memories.writing.editing import edit
 from memories.writing.forgetting import forget, forget_expired
 from memories.writing.inputs import (
     CaptureInput,
@@ -14,8 +15,9 @@ from memories.writing.inputs import (
 )
 from memories.writing.remembering import propose, remember, remember_many
 from memories.writing.resolving import resolve_conflict
-from memories.writing.reviewing import approve, archive, redact
+from memories.writing.reviewing import approve, archive, decline, redact
 from memories.writing.superseding import supersede
+from memories.writing.undoing import undo
 
 __all__ = [
     "CaptureInput",
@@ -29,6 +31,8 @@ __all__ = [
     "approve",
     "archive",
     "capture",
+    "decline",
+    "edit",
     "forget",
     "forget_expired",
     "propose",
@@ -37,4 +41,5 @@ __all__ = [
     "remember_many",
     "resolve_conflict",
     "supersede",
+    "undo",
 ]

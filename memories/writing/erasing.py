@@ -20,6 +20,7 @@ from memories.core.text import content_hash
 from memories.models import (
     Capture,
     Conflict,
+    Decision,
     IdempotencyRecord,
     Memory,
     ProposedSupersession,
@@ -31,7 +32,8 @@ from memories.models import (
 from memories.rows import delete_rows
 from memories.search.facade import drop_memories
 from memories.search.scrubbing import scrub_after_commit
-from memories.signals import content_withdrawn
+from memories.signals import content_reworded, content_withdrawn
+from memories.writing.decisions import hush_decisions, texts_decided
 from memories.writing.naming import unlink_entities
 
 FORGOTTEN_MARK: Final = "[forgotten]"
@@ -85,23 +87,29 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
         .select_for_update()
         .values_list("pk")
     )
-    erased = Counter[str](_erase_evidence(vault.pk, memories))
+    texts = texts_of(vault.pk, memories)
+    erased = Counter[str](_erase_evidence(vault.pk, memories, texts))
     erased["entities"] += unlink_entities(vault.pk, pks)
     erased["answers"] += _erase_answers(memories)
     _silence_links(vault.pk, pks)
+    refs = [memory.ref for memory in memories]
+    erased["decisions"] += hush_decisions(vault.pk, refs, texts, mark=FORGOTTEN_MARK)
     erased.update(drop_memories(vault.pk, pks))
-    erased.update(announce(vault.pk, memories, erase=True))
+    erased.update(announce(vault.pk, memories, erase=True, texts=texts))
     scrub_after_commit()
     return erased
 
 
-def announce(vault_id: str, memories: Sequence[Memory], *, erase: bool) -> Counter[str]:
+def announce(
+    vault_id: str, memories: Sequence[Memory], *, erase: bool, texts: tuple[str, ...] = ()
+) -> Counter[str]:
     """Tell whoever keeps copies that content was withdrawn.
 
+    Args:
+        texts: what is erased.
     Returns: what the listeners erased.
     """
     refs = frozenset(memory.ref for memory in memories)
-    texts = _texts_of(memories) if erase else ()
     erased = Counter[str]()
     answers: list[tuple[Any, Any]] = content_withdrawn.send(
         sender=Memory, vault_id=vault_id, refs=refs, erase=erase, texts=texts
@@ -112,10 +120,16 @@ def announce(vault_id: str, memories: Sequence[Memory], *, erase: bool) -> Count
     return erased
 
 
-def _texts_of(memories: Sequence[Memory]) -> tuple[str, ...]:
-    """Return each distinct text and summary of memories."""
-    said = (text for memory in memories for text in (memory.content, memory.summary) if text)
-    return tuple(dict.fromkeys(said))
+def announce_rewording(vault_id: str, ref: str) -> None:
+    """Tell whoever keeps copies that a memory says something else now: what they hold under its ref is outdated."""
+    content_reworded.send(sender=Memory, vault_id=vault_id, ref=ref)
+
+
+def texts_of(vault_id: str, memories: Sequence[Memory]) -> tuple[str, ...]:
+    """Return each distinct text and summary of memories, also those that they had before somebody edited them."""
+    said = [text for memory in memories for text in (memory.content, memory.summary) if text]
+    edited = texts_decided(vault_id, [memory.ref for memory in memories])
+    return tuple(dict.fromkeys([*said, *edited]))
 
 
 def cut_out(text: str, passages: Iterable[str]) -> str:
@@ -126,7 +140,7 @@ def cut_out(text: str, passages: Iterable[str]) -> str:
 # -- Evidence ------------------------------------------------------------------------------------
 
 
-def _erase_evidence(vault_id: str, memories: Sequence[Memory]) -> dict[str, int]:
+def _erase_evidence(vault_id: str, memories: Sequence[Memory], texts: Sequence[str]) -> dict[str, int]:
     """Delete the sources, and the captures that nothing else cites; cut the text out of those that stay."""
     own = Source.objects.filter(vault_id=vault_id, memory_id__in=[memory.pk for memory in memories])
     rows = list(own.values_list("url", "capture_id"))
@@ -136,7 +150,6 @@ def _erase_evidence(vault_id: str, memories: Sequence[Memory]) -> dict[str, int]
         Source.objects.filter(vault_id=vault_id, capture_id__in=cited).values_list("capture_id", flat=True)
     )
     captures = delete_rows(Capture.objects.filter(vault_id=vault_id, pk__in=cited - kept))
-    texts = _texts_of(memories)
     passages = _cut_captures(vault_id, kept, texts) + _cut_sources(vault_id, {url for url, _ in rows}, texts)
     return {"sources": sources, "captures": captures, "passages": passages}
 
@@ -205,12 +218,16 @@ def _close_ranks(memory: Memory) -> None:
 # -- Probes --------------------------------------------------------------------------------------
 
 
-def rows_holding(memories: Sequence[Memory]) -> int:
+def rows_holding(memories: Sequence[Memory], *, earlier: Sequence[str] = ()) -> int:
     """Count the rows that still hold the text of erased memories, which are all of one text.
 
-    What counts: memories of their project with exactly this text, evidence of it within the project, and
-    remembered answers about them, whatever the case, the accents and the wrapping. Another project's memory of the
-    same text is that project's own.
+    What counts: memories of their project with exactly this text, evidence of it within the project, remembered
+    answers about them, and decisions, whatever the case, the accents and the wrapping. Another project's memory of
+    the same text is that project's own.
+
+    Args:
+        earlier: what they said before somebody edited them; looked for in decisions, and in evidence unless another
+            memory says just that.
     """
     first = memories[0]
     vault_id, text = first.vault_id, first.content
@@ -221,13 +238,33 @@ def rows_holding(memories: Sequence[Memory]) -> int:
         vault_id=vault_id, memory__vault_id=vault_id, memory__project=first.project
     )
     answers = _answers_about(memories).values_list("body", flat=True)
-    return (
-        own.filter(content_hash=first.content_hash).count()
-        + sum(content_hash(summary or "") == first.content_hash for summary in summaries)
-        + _count_quoting(captures, ("content", "title"), text)
-        + _count_quoting(sources, ("text", "title"), text)
-        + sum(any(quotes(said, text) for said in _strings_in(body)) for body in answers)
+    others = own.values_list("content_hash", flat=True)
+    sought = [said for said in earlier if not others.filter(content_hash=content_hash(said)).exists()]
+    evidence = sum(
+        _count_quoting(captures, ("content", "title"), said)
+        + _count_quoting(sources, ("text", "title"), said)
+        for said in sought
     )
+    return (
+        evidence
+        + sum(_decisions_quoting(first, said) for said in (text, *earlier))
+        + (
+            own.filter(content_hash=first.content_hash).count()
+            + sum(content_hash(summary or "") == first.content_hash for summary in summaries)
+            + _count_quoting(captures, ("content", "title"), text)
+            + _count_quoting(sources, ("text", "title"), text)
+            + sum(any(quotes(said, text) for said in _strings_in(body)) for body in answers)
+        )
+    )
+
+
+def _decisions_quoting(first: Memory, text: str) -> int:
+    """Count the decisions that hold a text, but for those about another project's memories."""
+    of_others = Memory.objects.in_vault(first.vault_id).exclude(project=first.project)
+    rows = Decision.objects.filter(vault_id=first.vault_id).exclude(memory__in=of_others.values("ref"))
+    told = ~Q(reason="") | Q(before__isnull=False) | Q(kept__isnull=False)
+    kept = rows.filter(told).values_list("reason", "before", "after", "kept")
+    return sum(any(quotes(said, text) for said in _strings_in(list(row))) for row in kept.iterator())
 
 
 def _count_quoting(rows: QuerySet[Any, Any], columns: tuple[str, ...], text: str) -> int:

@@ -9,9 +9,11 @@ from django.db import transaction
 
 from cortex.errors import NotHere
 from memories.access import Caller
+from memories.core.kinds import Verb
 from memories.models import Memory, Scope, Vault
 from memories.search.facade import probe
-from memories.writing.erasing import erase, rows_holding
+from memories.writing.decisions import keep_decision
+from memories.writing.erasing import erase, rows_holding, texts_of
 from memories.writing.inputs import Erasure
 
 SWEEP_BATCH: Final = 200
@@ -32,8 +34,11 @@ def forget(caller: Caller, ref: str, *, now: datetime) -> Erasure:
         if memory is None:
             raise NotHere
         gone = _same_text(memory)
+        said = texts_of(caller.vault.pk, gone)
         erased = erase(caller.vault, gone, actor=caller.actor, now=now)
-    return Erasure(ref=ref, erased=erased, probes=_probes(caller.vault, gone))
+        for each in gone:
+            keep_decision(caller, Verb.FORGET, each.ref, now=now)
+    return Erasure(ref=ref, erased=erased, probes=_probes(caller.vault, gone, said))
 
 
 def forget_expired(vault: Vault, *, now: datetime) -> int:
@@ -54,9 +59,10 @@ def _same_text(memory: Memory) -> Sequence[Memory]:
     return list(rows.filter(project=memory.project, content_hash=memory.content_hash).order_by("pk"))
 
 
-def _probes(vault: Vault, gone: Sequence[Memory]) -> dict[str, int]:
+def _probes(vault: Vault, gone: Sequence[Memory], said: Sequence[str]) -> dict[str, int]:
     text = gone[0].content
     if not text:  # it was redacted: there is nothing left to search for
         return {"fts": 0, "vectors": 0, "database": 0}
+    earlier = [each for each in said if each not in {memory.content for memory in gone}]
     among = {memory.pk for memory in gone}
-    return {**probe(vault, text, among=among), "database": rows_holding(gone)}
+    return {**probe(vault, text, among=among), "database": rows_holding(gone, earlier=earlier)}

@@ -61,11 +61,12 @@ def supersede(
         return _succeed(caller, old, outcome, overruling, reason=reason, now=now)
 
 
-def carry_out(old: Memory, new: Memory, *, actor: str, reason: str, now: datetime) -> None:
+def carry_out(old: Memory, new: Memory, *, actor: str, reason: str, now: datetime) -> list[str]:
     """Put a memory into another's place, and close the conflicts that this settles.
 
-    Raises: NotHere if one of them was forgotten by now; StateConflict if the old one has a successor by now, or if
-        the new one would not reach whoever can read the old one.
+    Returns: the refs of the conflicts that were closed.
+    Raises: NotHere if one of them was forgotten by now; StateConflict if the old one has a successor by now, if that
+        would close a circle, or if the new one would not reach whoever can read the old one.
     """
     vault_id = old.vault_id
     _hold(old, new)
@@ -74,6 +75,8 @@ def carry_out(old: Memory, new: Memory, *, actor: str, reason: str, now: datetim
             f"{new.ref} belongs to the project {new.project!r} and cannot replace {old.ref}, which others can read "
             "too: keep both, or write what holds for all of them as a successor"
         )
+    if closes_cycle(old.ref, new.ref, successors_of(vault_id, [new.ref])):
+        raise StateConflict(f"{new.ref} was replaced by {old.ref}: that would close a circle")
     since = new.valid_from or new.occurred_at or now
     unreplaced = Memory.objects.in_vault(vault_id).filter(pk=old.pk).unsuperseded()
     if not unreplaced.update(superseded_by=new.ref, superseded_at=now, superseded_from=since):
@@ -82,7 +85,7 @@ def carry_out(old: Memory, new: Memory, *, actor: str, reason: str, now: datetim
         vault_id=vault_id, old_id=old.pk, new_id=new.pk, reason=reason, actor=actor, at=now
     )
     delete_rows(ProposedSupersession.objects.filter(vault_id=vault_id, old_id=old.pk, new_id=new.pk))
-    _settle_conflicts(old, actor=actor, now=now)
+    return _settle_conflicts(old, actor=actor, now=now)
 
 
 def _replaceable(caller: Caller, ref: str, *, now: datetime) -> Memory:
@@ -211,12 +214,18 @@ def _propose(caller: Caller, old: Memory, new: Memory, *, reason: str, now: date
     ProposedSupersession.objects.bulk_create([proposal], ignore_conflicts=True)
 
 
-def _settle_conflicts(old: Memory, *, actor: str, now: datetime) -> None:
-    """Close what was open about the old memory: its other side is what was kept."""
+def _settle_conflicts(old: Memory, *, actor: str, now: datetime) -> list[str]:
+    """Close what was open about the old memory: its other side is what was kept.
+
+    Returns: the refs of what was closed.
+    """
+    closed: list[str] = []
     open_ones = Conflict.objects.filter(vault_id=old.vault_id, resolved_at__isnull=True)
     for mine, other in (("left", "right"), ("right", "left")):
         rows = open_ones.filter(**{f"{mine}_id": old.pk, f"{other}__vault_id": old.vault_id})
-        for pk, kept in list(rows.values_list("pk", f"{other}__ref")):
+        for pk, ref, kept in list(rows.values_list("pk", "ref", f"{other}__ref")):
+            closed.append(ref)
             Conflict.objects.filter(vault_id=old.vault_id, pk=pk).update(
                 resolved_at=now, resolved_by=actor, resolution=kept
             )
+    return closed

@@ -89,6 +89,10 @@ CALLS = (
     _call("POST", "memories/<str:ref>/supersede", WRITE, path="memories/{memory}/supersede",
           body={"replacement": "{other}"}),
     _call("POST", "memories/<str:ref>/approve", REVIEW, path="memories/{memory}/approve", body={}),
+    _call("POST", "memories/<str:ref>/decline", REVIEW, path="memories/{pending}/decline", body={}),
+    _call("POST", "memories/<str:ref>/undo", REVIEW, path="memories/{decided}/undo", body={}),
+    _call("GET", "proposals", REVIEW),
+    _call("GET", "decisions", REVIEW),
     _call("POST", "memories/<str:ref>/archive", REVIEW, path="memories/{memory}/archive", body={}),
     _call("POST", "memories/<str:ref>/redact", REVIEW, path="memories/{memory}/redact", body={}),
     _call("GET", "conflicts", READ),
@@ -155,8 +159,15 @@ def names(alice):
     ]
     fill(alice, *(f"Zebulon wrote page {number} of the ledger" for number in range(12)), project="a")
     body = smp(alice, "Zebulon ledger", session_id="chat-of-alice", pin=True, token_budget=300)
+    waiting = {"content": "Zebulon owes 5", "project": "a"}
+    pending = alice.post("tools/call", {"name": "propose_memory", "arguments": waiting}).json()["result"][
+        "ref"
+    ]
+    alice.post(f"memories/{told[2]['ref']}/approve")
     return {
         "memory": told[0]["ref"],
+        "pending": pending,
+        "decided": told[2]["ref"],
         "other": told[1]["ref"],
         "capture": told[0]["source_urls"][0].removeprefix("cortex-capture://"),
         "conflict": Conflict.objects.get(vault=alice.vault).ref,
@@ -179,6 +190,8 @@ def smp_cursor(api: Api) -> str:
 UNKNOWN = {
     "memory": "mem_000000000000",
     "other": "mem_000000000001",
+    "pending": "mem_000000000002",
+    "decided": "mem_000000000003",
     "capture": "cap_000000000000",
     "conflict": "con_000000000000",
     "entity": "ent_000000000000",
