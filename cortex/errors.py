@@ -13,7 +13,8 @@
 An error carries a status *hint* and knows no server; `cortex.api.problems` alone turns it into HTTP.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 
 class CortexError(Exception):
@@ -47,8 +48,22 @@ class Unprocessable(CortexError):
 
 
 class NotAllowed(CortexError):
+    """Args:
+    scopes: with which the call would be allowed, where scopes alone are wanting.
+    """
+
     status_hint = 403
     title = "The token's scopes do not reach"
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        errors: Mapping[str, str] = MappingProxyType({}),
+        scopes: Iterable[str] = (),
+    ) -> None:
+        super().__init__(detail, errors=errors)
+        self.scopes = tuple(scopes)
 
 
 class NotHere(CortexError):

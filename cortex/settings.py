@@ -36,7 +36,8 @@ CORTEX_EMBED_KEY = env.text("CORTEX_EMBED_KEY")
 CORTEX_EMBED_MODEL = env.text("CORTEX_EMBED_MODEL")
 CORTEX_EMBED_SECONDS = env.number("CORTEX_EMBED_SECONDS", 5, least=1, most=60)
 CORTEX_AUTO_APPROVE = env.flag("CORTEX_AUTO_APPROVE", default=True)
-CORTEX_PUBLIC_URL = env.text("CORTEX_PUBLIC_URL").rstrip("/")
+CORTEX_OAUTH = env.flag("CORTEX_OAUTH", default=False)
+CORTEX_PUBLIC_URL = env.own_address("CORTEX_PUBLIC_URL", for_oauth=CORTEX_OAUTH)
 CORTEX_THROTTLE = env.rate("CORTEX_THROTTLE", "600/min")
 CORTEX_RECEIPTS = env.choice("CORTEX_RECEIPTS", "all", ("all", "none"))
 CORTEX_LOG_LEVEL = env.choice("CORTEX_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
@@ -143,6 +144,47 @@ REST_FRAMEWORK: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
+
+# -- OAuth ---------------------------------------------------------------------------------------
+
+OAUTH2_PROVIDER: dict[str, Any] = {
+    "OIDC_ISS_ENDPOINT": CORTEX_PUBLIC_URL,  # the issuer, also without OpenID
+    "SCOPES": dict.fromkeys(("memory:read", "memory:write", "memory:review", "vault:admin"), ""),
+    "DEFAULT_SCOPES": ["memory:read", "memory:write"],
+    "OAUTH2_SERVER_CLASS": "oauth.server.CodeServer",
+    "OAUTH2_VALIDATOR_CLASS": "oauth.server.Validator",
+    "ACCESS_TOKEN_GENERATOR": "oauth.server.new_access_token",
+    "REFRESH_TOKEN_GENERATOR": "oauth.server.new_refresh_token",
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 3_600,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 30 * 86_400,  # after the last access token has ended
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "PKCE_REQUIRED": True,
+    "ALLOWED_REDIRECT_URI_SCHEMES": [
+        "https",
+        "http",
+        "cursor",
+        "vscode",
+        "vscode-insiders",
+    ],  # http: loopback
+    "ALLOW_LOCALHOST_LOOPBACK": True,
+    "CIMD_ENABLED": True,
+    "CIMD_REGISTRATION_PERMISSION_CLASSES": ["oauth.clients.OnlyWhereAPersonAsks"],
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
+    "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
+    "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,  # digests alone are stored
+    "COMPLIANT_BCP_RFC9700_REFRESH_TOKEN": True,
+    "COMPLIANT_BCP_RFC9700_REDIRECT_URI_MATCHING": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_REQUIRED": True,
+}
+OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth2_provider.Application"  # migrations that refer to it read this
+if CORTEX_OAUTH:
+    env.require_package("oauth2_provider", needed_by="CORTEX_OAUTH=1", extra="oauth")
+    INSTALLED_APPS += ["oauth2_provider", "oauth"]
+    REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"] = ["oauth.access.GrantAuthentication"]
 
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Cortex",

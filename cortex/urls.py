@@ -1,5 +1,6 @@
 """The map of URLs."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -28,6 +29,7 @@ urlpatterns = [
     path("v1/", include("sessions.urls")),
     path("v1/", include("contextpack.urls")),
     path("mcp", McpView.as_view()),
+    *([path("", include("oauth.urls"))] if settings.CORTEX_OAUTH else []),
     path("m/<str:ref>", looking_only(memory_page), name="memory"),
     path("admin", looking_only(RedirectView.as_view(url="/admin/", permanent=False))),
     path("admin/", admin.site.urls),

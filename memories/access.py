@@ -19,6 +19,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
+from cortex.api.challenges import challenge
 from cortex.errors import NotAllowed, Unprocessable
 from memories.models import ALL_SCOPES, AccessToken, Scope, Vault
 from memories.models.vault import token_digest
@@ -54,6 +55,7 @@ class Caller:
     projects: frozenset[str] | None = None  # None: every project
     actor: str = OPERATOR  # who is written down beside a decision: "token:<id>", "operator", "user:<name>"
     token_id: int | None = None
+    by_consent: bool = False  # of a person, who may be asked for a further scope
 
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes or Scope.ADMIN in self.scopes
@@ -67,7 +69,7 @@ class Caller:
 
     def require(self, scope: Scope) -> None:
         if not self.may(scope):
-            raise NotAllowed(f"this call needs the scope {scope}")
+            raise NotAllowed(f"this call needs the scope {scope}", scopes=[*sorted(self.scopes), scope])
 
     def require_project(self, project: str) -> None:
         """Refuse to write where the caller could not read."""
@@ -88,10 +90,17 @@ class BearerAuthentication(BaseAuthentication):
         secret = secret.strip()
         if word.lower() != "bearer" or not secret:
             raise AuthenticationFailed("send the token as Authorization: Bearer <token>")
-        return caller_for(secret, vault_slug=request.headers.get("X-Cortex-Vault")), None
+        return self.opened_by(secret, request), None
+
+    def opened_by(self, secret: str, request: Request) -> Caller:
+        """Turn a secret into a caller.
+
+        Raises: AuthenticationFailed if it opens nothing now.
+        """
+        return caller_for(secret, vault_slug=request.headers.get("X-Cortex-Vault"))
 
     def authenticate_header(self, request: Request) -> str:
-        return 'Bearer realm="cortex"'
+        return challenge(request.path, error="invalid_token" if "Authorization" in request.headers else "")
 
 
 def caller_for(secret: str, *, vault_slug: str | None = None) -> Caller:
@@ -184,7 +193,11 @@ class TokenThrottle(SimpleRateThrottle):
         caller = request.user
         if self.rate is None or not isinstance(caller, Caller) or caller.token_id is None:
             return True
-        with (settings.THROTTLE_DIR / str(caller.token_id)).open("a+b") as kept:
+        return self.lets_in(str(caller.token_id))
+
+    def lets_in(self, name: str) -> bool:
+        """Count a call under a name that is fit for a file."""
+        with (settings.THROTTLE_DIR / name).open("a+b") as kept:
             locks.lock(kept, locks.LOCK_EX)
             return self._count(kept)
 

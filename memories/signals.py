@@ -1,5 +1,5 @@
-"""The messages that travel upward: content was withdrawn or reworded, or a vault is swept; whoever keeps a copy does
-its part."""
+"""The messages that travel upward: content was withdrawn or reworded, a vault or the server is swept; whoever keeps a
+copy, or something else of it, does its part."""
 
 from django.dispatch import Signal
 
@@ -21,4 +21,10 @@ vault_swept = Signal()
 """Sent by the upkeep of a vault, for the rows of apps further up that have had their time.
 
 Arguments: vault_id (str), now (datetime). A receiver returns a mapping of what it dropped to how much, or None.
+"""
+
+server_swept = Signal()
+"""Sent by the upkeep of what belongs to no vault.
+
+Arguments: now (datetime). A receiver returns a mapping of what it dropped to how much, or None.
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 from memories.idempotency import drop_old_records
 from memories.models import Vault
-from memories.signals import vault_swept
+from memories.signals import server_swept, vault_swept
 from memories.writing import forget_expired
 
 
@@ -19,8 +19,21 @@ def sweep_vault(vault: Vault, *, now: datetime) -> Counter[str]:
     swept = Counter[str]()
     swept["expired memories"] = forget_expired(vault, now=now)
     swept["idempotency records"] = drop_old_records(vault.pk, now=now)
-    answers: list[tuple[Any, Any]] = vault_swept.send(sender=Vault, vault_id=vault.pk, now=now)
-    for _, told in answers:
-        if isinstance(told, Mapping):
-            swept.update(told)
+    swept.update(_told(vault_swept.send(sender=Vault, vault_id=vault.pk, now=now)))
     return swept
+
+
+def sweep_server(*, now: datetime) -> Counter[str]:
+    """Drop what has had its time and belongs to no vault.
+
+    Returns: how much went, by class.
+    """
+    return _told(server_swept.send(sender=Vault, now=now))
+
+
+def _told(answers: list[tuple[Any, Any]]) -> Counter[str]:
+    told = Counter[str]()
+    for _, answer in answers:
+        if isinstance(answer, Mapping):
+            told.update(answer)
+    return told

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from cortex.api.challenges import challenge
 from cortex.api.databases import Trouble, trouble_of
-from cortex.errors import CortexError
+from cortex.errors import CortexError, NotAllowed
 
 PROBLEM_JSON = "application/problem+json"
 RETRY_AFTER_SECONDS = 1
@@ -41,6 +43,9 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response | None:
         response = _respond(problem(error.status_hint, error.detail, title=error.title, errors=error.errors))
         if error.status_hint == HTTPStatus.SERVICE_UNAVAILABLE:
             response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+        if settings.CORTEX_OAUTH and isinstance(error, NotAllowed) and error.scopes and "request" in context:
+            path = context["request"].path
+            response["WWW-Authenticate"] = challenge(path, error="insufficient_scope", scopes=error.scopes)
         return response
     if isinstance(error, Http404):
         return _respond(problem(404, "There is nothing here"))

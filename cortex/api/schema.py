@@ -44,6 +44,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     target_class = "memories.access.BearerAuthentication"
     name = "bearer"
+    match_subclasses = True
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer"}

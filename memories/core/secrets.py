@@ -29,7 +29,7 @@ def _shape(name: str, pattern: str, *hints: str) -> _Shape:
 
 
 _SHAPES: Final = (
-    _shape("cortex_token", r"ctx_[\w-]{43,}", "ctx_"),
+    _shape("cortex_token", r"ct[xar]_[\w-]{43,}", "ctx_", "cta_", "ctr_"),
     _shape("aws_access_key", r"A(?:KIA|SIA|ROA|IDA|BIA|CCA)[A-Z0-9]{16,}", "AKIA", "ASIA", "AROA", "AIDA", "ABIA", "ACCA"),
     _shape("github_token", r"gh[oprsu]_[A-Za-z0-9]{36,}|github_pat_\w{22,}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     _shape("gitlab_token", r"gl(?:pat|ptt|dt|rt|cbt|oas|soat|ft|imt|agent)-[\w-]{20,}", "gl"),

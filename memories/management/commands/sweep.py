@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories.management.directory import usable_database, vault_named
 from memories.models import Vault
 from memories.search.scrubbing import scrub
-from memories.upkeep import sweep_vault
+from memories.upkeep import sweep_server, sweep_vault
 
 
 class Command(BaseCommand):
@@ -34,6 +34,8 @@ class Command(BaseCommand):
             if slug or swept.total():
                 self.stdout.write(f"{vault.slug}: {_told(swept)}")
             total += swept
+        if not slug:
+            total += sweep_server(now=now)
         scrub()  # what was forgotten leaves the index's own pages and the database's log as well
         if not slug:
             self.stdout.write(f"{len(vaults)} vaults swept: {_told(total)}")

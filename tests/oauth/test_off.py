@@ -1,0 +1,84 @@
+"""Where OAuth is off there is nothing of it; where it cannot be on, the server says why in one line."""
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client
+
+from cortex import env
+from tests.api.test_starting import manage
+
+GOOD = [
+    "https://memory.example.org",
+    "https://memory.example.org:8443/",
+    "http://127.0.0.1:8766",
+    "http://[::1]:8766",
+]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/.well-known/oauth-protected-resource",
+        "/.well-known/oauth-protected-resource/mcp",
+        "/.well-known/oauth-authorization-server",
+        "/oauth/authorize",
+        "/oauth/register",
+    ],
+)
+def test_there_is_no_discovery(path):
+    assert Client().get(path).status_code == 404
+
+
+def test_a_call_without_a_token_is_told_nothing_of_it():
+    answer = Client().post("/mcp", b"{}", content_type="application/json")
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"] == 'Bearer realm="cortex"'
+
+
+def test_there_are_no_tables_of_it():
+    assert not {"oauth", "oauth2_provider"} & set(settings.INSTALLED_APPS)
+
+
+@pytest.mark.parametrize("raw", GOOD)
+def test_an_address_that_can_issue_tokens_is_taken(monkeypatch, raw):
+    monkeypatch.setenv("CORTEX_X", raw)
+    assert env.own_address("CORTEX_X", for_oauth=True) == raw.rstrip("/")
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("", "CORTEX_OAUTH=1 needs CORTEX_X"),
+        ("http://memory.example.org", "https://"),
+        ("https://memory.example.org/cortex", "path"),
+        ("memory.example.org", "an address such as"),
+        ("ftp://memory.example.org", "an address such as"),
+        ("https://ana:secret@memory.example.org", "an address such as"),
+        ("https://memory.example.org?x=1", "an address such as"),
+        ("https://memory example.org", "an address such as"),
+        ("https://memory.example.org:port", "an address such as"),
+    ],
+)
+def test_any_other_is_refused(monkeypatch, raw, reason):
+    monkeypatch.setenv("CORTEX_X", raw)
+    with pytest.raises(ImproperlyConfigured, match=reason) as refused:
+        env.own_address("CORTEX_X", for_oauth=True)
+    assert "secret" not in str(refused.value)
+
+
+def test_citations_alone_need_no_encryption(monkeypatch):
+    monkeypatch.setenv("CORTEX_X", "http://memory.lan:8766/cortex/")
+    assert env.own_address("CORTEX_X") == "http://memory.lan:8766/cortex"
+
+
+def test_without_its_packages_it_says_what_to_install():
+    with pytest.raises(ImproperlyConfigured, match=r"CORTEX_OAUTH=1 needs .*pip install '\.\[oauth\]'"):
+        env.require_package("no_such_package", needed_by="CORTEX_OAUTH=1", extra="oauth")
+
+
+def test_a_server_that_cannot_start_says_so_in_one_line(tmp_path):
+    ended = manage(tmp_path, "check", CORTEX_OAUTH="1", CORTEX_PUBLIC_URL="")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Cortex cannot start: CORTEX_OAUTH=1 needs CORTEX_PUBLIC_URL")
+    assert len(ended.stderr.splitlines()) == 1
