@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 AUTHORIZE_PATH: Final = "/oauth/authorize"
 DESCRIPTION_BYTES: Final = 16 * 1024
 UNUSED_LIMIT: Final = 1_000
-UNUSED_KEPT_FOR: Final = timedelta(days=1)
+UNUSED_KEPT_FOR: Final = timedelta(days=7)
 _REDIRECTS_LIMIT: Final = 10
 _REDIRECT_LENGTH: Final = 500
 _NAME_LENGTH: Final = 100

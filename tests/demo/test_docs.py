@@ -20,8 +20,10 @@ PAGES = (
     "docs/wire.md",
     "docs/examples/README.md",
     "docs/connect/README.md",
+    "docs/connect/claude-ai.md",
+    "docs/connect/chatgpt.md",
 )
-FOLDERS = ("contextpack", "cortex", "memories", "sessions", "bench", "tests", "docs")
+FOLDERS = ("contextpack", "cortex", "memories", "sessions", "oauth", "bench", "tests", "docs")
 
 
 def page(name: str) -> str:

@@ -1,10 +1,13 @@
 """Where OAuth is off there is nothing of it; where it cannot be on, the server says why in one line."""
 
+import re
+
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
+from contextpack.demo.server import SOURCE_DIR
 from cortex import env
 from tests.api.test_starting import manage
 
@@ -75,6 +78,15 @@ def test_citations_alone_need_no_encryption(monkeypatch):
 def test_without_its_packages_it_says_what_to_install():
     with pytest.raises(ImproperlyConfigured, match=r"CORTEX_OAUTH=1 needs .*pip install '\.\[oauth\]'"):
         env.require_package("no_such_package", needed_by="CORTEX_OAUTH=1", extra="oauth")
+
+
+@pytest.mark.parametrize("name", ["claude-ai", "chatgpt"])
+def test_a_server_starts_with_the_settings_that_a_page_names(tmp_path, name):
+    page = (SOURCE_DIR / "docs" / "connect" / f"{name}.md").read_text()
+    named = dict(re.findall(r"\b(CORTEX_[A-Z_]+)=(\S+)", page))
+    assert {"CORTEX_OAUTH", "CORTEX_PUBLIC_URL"} <= set(named)
+    ended = manage(tmp_path, "check", **named)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_a_server_that_cannot_start_says_so_in_one_line(tmp_path):
