@@ -280,6 +280,18 @@ class MemoryPage(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True)
 
 
+class EntityErasureAnswer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    forgotten = serializers.ListField(
+        child=serializers.CharField(), help_text="the refs of the memories that went"
+    )
+    erased = serializers.DictField(child=serializers.IntegerField(), help_text="class → how many")
+    probes = serializers.DictField(
+        child=serializers.IntegerField(), help_text="arm → what still holds their texts"
+    )
+    kept = serializers.BooleanField(help_text="memories out of sight are still about it")
+
+
 class DecisionAnswer(serializers.Serializer[Any]):
     id = serializers.CharField()
     ref = serializers.CharField(help_text="the memory that it is about")

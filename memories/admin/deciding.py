@@ -138,6 +138,18 @@ def _tell(page: VaultScopedAdmin, request: HttpRequest, decided: Decided, *, did
         page.message_user(request, f"{more} more were not {did}.", messages.ERROR)
 
 
+def tell_erasures(page: VaultScopedAdmin, request: HttpRequest, erasures: Sequence[Any]) -> None:
+    """Tell the person what several forgettings erased, and what a search still finds."""
+    erased = summed([erasure.erased for erasure in erasures])
+    left = summed([erasure.probes for erasure in erasures])
+    if erased:
+        listed = ", ".join(f"{name} {count}" for name, count in erased.items() if count)
+        page.message_user(request, f"Erased: {listed}.")
+    if any(left.values()):
+        found = ", ".join(f"{name} {count}" for name, count in left.items() if count)
+        page.message_user(request, f"The old text is still found: {found}.", messages.WARNING)
+
+
 def summed(counts: Sequence[Any]) -> Counter[str]:
     """Add up what several erasures report, class by class."""
     total = Counter[str]()

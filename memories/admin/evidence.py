@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.models import DELETION
 from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
@@ -17,16 +17,19 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from memories.access import operator_of
-from memories.admin.deciding import back, confirmation, decide, summed
+from memories.admin.deciding import back, confirmation, decide, tell_erasures
 from memories.admin.filters import MEMORY_FILTERS, ProjectOfCapture
 from memories.admin.linking import list_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
 from memories.core.kinds import Flag, Status
+from memories.decisions import decisions_beside
 from memories.models import Capture, Conflict, Entity, Memory, Mention, ProposedSupersession, Source, Vault
 from memories.reading import Step, chain_of, open_conflicts, sources_of
 from memories.search import fulltext
+from memories.writing.decisions import is_reversible
 from memories.writing.forgetting import forget
-from memories.writing.reviewing import approve, archive, redact
+from memories.writing.reviewing import approve, archive, decline, redact
+from memories.writing.undoing import undo
 
 EXCERPT_LENGTH: Final = 160
 STEPS_SHOWN: Final = 50  # of a chain, before and behind the memory
@@ -80,7 +83,7 @@ def as_badges(names: Sequence[str]) -> SafeString:
 @admin.register(Memory)
 class MemoryAdmin(VaultScopedAdmin):
     change_form_template = "admin/memories/memory/change_form.html"
-    actions = ("approve", "archive", "redact", "forget")
+    actions = ("approve", "decline", "archive", "undo", "redact", "forget")
     list_display = ("ref", "excerpt", "standing", "kind", "layer", "author", "project", "captured_at")
     list_filter = (VaultFilter, *MEMORY_FILTERS)
     ordering = ("-captured_at", "-pk")
@@ -146,6 +149,7 @@ class MemoryAdmin(VaultScopedAdmin):
             "entities": _entities_of(row),
             "conflicts": _conflicts_of(row),
             "proposals": _proposals_about(row),
+            "decided": decisions_beside(operator_of(row.vault), row, at=now),
             "thread_url": list_url(Memory, row.vault_id, thread=row.thread) if row.thread else None,
             **chain,
         }
@@ -155,7 +159,9 @@ class MemoryAdmin(VaultScopedAdmin):
         text_is_there = row.redacted_at is None and not is_expired(row, at=timezone.now())
         makes_a_difference = {
             "approve": text_is_there and (row.status != Status.APPROVED or waits),
+            "decline": text_is_there and row.status == Status.PENDING,
             "archive": text_is_there and row.status != Status.ARCHIVED,
+            "undo": text_is_there and is_reversible(row),
             "redact": text_is_there,
         }
         return makes_a_difference.get(decision, True)
@@ -166,6 +172,14 @@ class MemoryAdmin(VaultScopedAdmin):
     @admin.action(description="Approve", permissions=["decide"])
     def approve(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
         return self._review(request, memories, approve, did="approved")
+
+    @admin.action(description="Decline", permissions=["decide"])
+    def decline(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
+        return self._review(request, memories, decline, did="declined")
+
+    @admin.action(description="Undo the last decision", permissions=["decide"])
+    def undo(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
+        return self._review(request, memories, undo, did="put back")
 
     @admin.action(description="Archive", permissions=["decide"])
     def archive(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
@@ -197,14 +211,7 @@ class MemoryAdmin(VaultScopedAdmin):
             return question
         verb = partial(_by_ref, forget, timezone.now())
         erasures = decide(self, request, memories, verb, did="forgotten", flag=DELETION).answers
-        erased = summed([erasure.erased for erasure in erasures])
-        left = summed([erasure.probes for erasure in erasures])
-        if erased:
-            listed = ", ".join(f"{name} {count}" for name, count in erased.items() if count)
-            self.message_user(request, f"Erased: {listed}.")
-        if any(left.values()):
-            found = ", ".join(f"{name} {count}" for name, count in left.items() if count)
-            self.message_user(request, f"The old text is still found: {found}.", messages.WARNING)
+        tell_erasures(self, request, erasures)
         return None
 
     def _review(

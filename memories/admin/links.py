@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.models import DELETION
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -12,12 +13,14 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from memories.access import Caller
-from memories.admin.deciding import back, decide
+from memories.admin.deciding import back, confirmation, decide, tell_erasures
 from memories.admin.evidence import first_texts, texts_by_id
 from memories.admin.filters import SetOrNot
 from memories.admin.linking import list_url, row_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
 from memories.models import Alias, Conflict, Entity, Memory, Mention, Tombstone, Vault
+from memories.writing.forgetting import forget_entity
+from memories.writing.inputs import EntityErasure
 from memories.writing.resolving import KEEP_BOTH, resolve_conflict
 
 # -- Entities ------------------------------------------------------------------------------------
@@ -26,11 +29,34 @@ from memories.writing.resolving import KEEP_BOTH, resolve_conflict
 @admin.register(Entity)
 class EntityAdmin(VaultScopedAdmin):
     change_form_template = "admin/memories/entity/change_form.html"
+    actions = ("forget",)
     list_display = ("name", "also_called", "memory_count", "created_at")
     ordering = ("name", "pk")
     search_fields = ("name",)
     search_help_text = "A name, an alias, or a ref."
     fields = ("ref", "vault", "name", "created_at")
+
+    def has_forget_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("memories.delete_memory"))
+
+    @admin.action(description="Forget…", permissions=["forget"])
+    def forget(self, request: HttpRequest, entities: QuerySet[Entity]) -> HttpResponse | None:
+        question = confirmation(
+            self,
+            request,
+            entities,
+            action="forget",
+            title="Forget all memories about it for good?",
+            warning="Every memory about it goes, with every copy of its text, and so do all its names. No way back.",
+        )
+        if question is not None:
+            return question
+        answers = decide(self, request, entities, _forget, did="forgotten", flag=DELETION).answers
+        if answers:
+            count = sum(len(erasure.forgotten) for erasure in answers)
+            self.message_user(request, f"Memories forgotten: {count}.")
+        tell_erasures(self, request, answers)
+        return None
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Entity], search_term: str
@@ -66,6 +92,10 @@ class EntityAdmin(VaultScopedAdmin):
             "memories": first_texts(Memory.objects.in_vault(row.vault_id).filter(pk__in=mentions)),
             "memories_url": list_url(Memory, row.vault_id, entity=row.ref),
         }
+
+
+def _forget(caller: Caller, entity: Entity) -> EntityErasure:
+    return forget_entity(caller, entity.ref, now=timezone.now())
 
 
 def aliases_of(vault_id: str, entity_ids: Sequence[int]) -> dict[int, list[str]]:

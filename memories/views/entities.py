@@ -10,8 +10,9 @@ from cortex.api.serializers import refuse_query
 from memories.access import caller_of
 from memories.entities import entities_visible_to, entity_document, find_entity, shown_entities
 from memories.paging import Order, take_page
-from memories.serializers import EntityListQuery
+from memories.serializers import EntityErasureAnswer, EntityListQuery
 from memories.views.base import MemoriesView
+from memories.writing import forget_entity
 
 BY_NAME = Order(column="name")
 
@@ -34,3 +35,15 @@ class EntityView(MemoriesView):
         refuse_query(request)
         caller, now = caller_of(request), timezone.now()
         return Response(entity_document(caller, find_entity(caller, ref, at=now), at=now))
+
+    @extend_schema(
+        operation_id="entities_forget",
+        responses={200: EntityErasureAnswer},
+        description=(
+            "Forget every memory in sight that is about it, and it with all its names. Where memories out of the "
+            "token's sight are about it, it is kept for them."
+        ),
+    )
+    def delete(self, request: Request, ref: str) -> Response:
+        refuse_query(request)
+        return Response(forget_entity(caller_of(request), ref, now=timezone.now()).as_wire())

@@ -3,10 +3,11 @@
 from memories.writing.amending import amend
 from memories.writing.capturing import capture
 from memories.writing.editing import edit
-from memories.writing.forgetting import forget, forget_expired
+from memories.writing.forgetting import forget, forget_entity, forget_expired
 from memories.writing.inputs import (
     CaptureInput,
     CaptureOutcome,
+    EntityErasure,
     Erasure,
     MemoryInput,
     Outcome,
@@ -22,6 +23,7 @@ from memories.writing.undoing import undo
 __all__ = [
     "CaptureInput",
     "CaptureOutcome",
+    "EntityErasure",
     "Erasure",
     "MemoryInput",
     "Outcome",
@@ -34,6 +36,7 @@ __all__ = [
     "decline",
     "edit",
     "forget",
+    "forget_entity",
     "forget_expired",
     "propose",
     "redact",

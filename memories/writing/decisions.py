@@ -67,6 +67,12 @@ def last_decision(vault_id: str, ref: str) -> Decision | None:
     return standing.order_by("-at", "-pk").first()
 
 
+def is_reversible(memory: Memory) -> bool:
+    """Whether there is a decision about a memory that holds all that taking it back needs."""
+    last = last_decision(memory.vault_id, memory.ref)
+    return last is not None and last.kept is not None
+
+
 # -- What taking back needs ----------------------------------------------------------------------
 
 

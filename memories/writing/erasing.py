@@ -13,7 +13,7 @@ from operator import or_
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Concat
 
 from memories.core.passages import cut, quotes
 from memories.core.text import content_hash
@@ -263,6 +263,11 @@ def _decisions_quoting(first: Memory, text: str) -> int:
     of_others = Memory.objects.in_vault(first.vault_id).exclude(project=first.project)
     rows = Decision.objects.filter(vault_id=first.vault_id).exclude(memory__in=of_others.values("ref"))
     told = ~Q(reason="") | Q(before__isnull=False) | Q(kept__isnull=False)
+    if _PLAIN_WORD.search(text):  # any other letter may be escaped in what is stored as JSON
+        columns = (Cast(name, TextField()) for name in ("before", "after", "kept"))
+        rows = _near(
+            rows.annotate(words=Concat("reason", *columns, output_field=TextField())), ("words",), text
+        )
     kept = rows.filter(told).values_list("reason", "before", "after", "kept")
     return sum(any(quotes(said, text) for said in _strings_in(list(row))) for row in kept.iterator())
 

@@ -1,7 +1,7 @@
-"""The verb forget, and its clockwork twin for memories whose time has run out."""
+"""The verb forget, by memory and by entity, and its clockwork twin for memories whose time has run out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -10,13 +10,15 @@ from django.db import transaction
 from cortex.errors import NotHere
 from memories.access import Caller
 from memories.core.kinds import Verb
-from memories.models import Memory, Scope, Vault
+from memories.entities import find_entity
+from memories.models import Alias, Entity, Memory, Mention, Scope, Vault
 from memories.search.facade import probe
 from memories.writing.decisions import keep_decision
-from memories.writing.erasing import erase, rows_holding, texts_of
-from memories.writing.inputs import Erasure
+from memories.writing.erasing import announce, erase, rows_holding, texts_of
+from memories.writing.inputs import EntityErasure, Erasure
 
 SWEEP_BATCH: Final = 200
+ENTITY_BATCH: Final = 50
 EXPIRY: Final = "expiry"
 
 
@@ -39,6 +41,77 @@ def forget(caller: Caller, ref: str, *, now: datetime) -> Erasure:
         for each in gone:
             keep_decision(caller, Verb.FORGET, each.ref, now=now)
     return Erasure(ref=ref, erased=erased, probes=_probes(caller.vault, gone, said))
+
+
+def forget_entity(caller: Caller, ref: str, *, now: datetime) -> EntityErasure:
+    """Erase every memory in sight that is about an entity, and the entity with all its names.
+
+    A batch a transaction, so that others can write between them; what is about it by then goes as well. Where memories
+    out of the caller's sight are about the entity, it stays for them.
+
+    Returns: what was erased, and what each arm still finds of the old texts once all are gone.
+    Raises: NotHere if no memory in sight is about such an entity.
+    """
+    caller.require(Scope.WRITE)
+    entity = find_entity(caller, ref, at=now)
+    names = _names_of(entity)
+    gone, erased, earlier = list[Memory](), Counter[str](), dict[int, Sequence[str]]()
+    while batch := _forget_some(caller, entity, erased, earlier, now=now):
+        gone += batch
+    kept = Entity.objects.filter(vault_id=caller.vault.pk, pk=entity.pk).exists()
+    if not kept:
+        with transaction.atomic():
+            erased.update(announce(caller.vault.pk, [], erase=True, texts=names))
+    return EntityErasure(
+        id=ref,
+        forgotten=tuple(memory.ref for memory in gone),
+        erased=erased,
+        probes=_probes_of_all(caller.vault, gone, earlier),
+        kept=kept,
+    )
+
+
+def _names_of(entity: Entity) -> tuple[str, ...]:
+    aliases = Alias.objects.filter(vault_id=entity.vault_id, entity_id=entity.pk)
+    return tuple(dict.fromkeys([entity.name, *aliases.order_by("name", "pk").values_list("name", flat=True)]))
+
+
+def _forget_some(
+    caller: Caller, entity: Entity, erased: Counter[str], earlier: dict[int, Sequence[str]], *, now: datetime
+) -> list[Memory]:
+    """Forget a batch of what is about an entity, with earlier memories of the same texts.
+
+    Args:
+        erased: is added to; earlier: gets what each memory said before somebody edited it.
+    """
+    vault = caller.vault
+    mentions = Mention.objects.filter(vault_id=vault.pk, entity_id=entity.pk).values("memory_id")
+    with transaction.atomic():
+        some = list(Memory.objects.visible_to(caller).filter(pk__in=mentions).order_by("pk")[:ENTITY_BATCH])
+        if not some:
+            return []
+        texts = {(memory.project, memory.content_hash) for memory in some}
+        same = Memory.objects.in_vault(vault.pk).filter(content_hash__in={hashed for _, hashed in texts})
+        gone = [row for row in same.order_by("pk") if (row.project, row.content_hash) in texts]
+        for memory in gone:
+            earlier[memory.pk] = texts_of(vault.pk, [memory])
+        erased.update(erase(vault, gone, actor=caller.actor, now=now))
+        for memory in gone:
+            keep_decision(caller, Verb.FORGET, memory.ref, now=now)
+    return gone
+
+
+def _probes_of_all(
+    vault: Vault, gone: Sequence[Memory], earlier: Mapping[int, Sequence[str]]
+) -> dict[str, int]:
+    """Search for each text that is gone, once."""
+    by_text: dict[tuple[str, str], list[Memory]] = {}
+    for memory in gone:
+        by_text.setdefault((memory.project, memory.content_hash), []).append(memory)
+    total = Counter(fts=0, vectors=0, database=0)
+    for same in by_text.values():
+        total.update(_probes(vault, same, [text for memory in same for text in earlier[memory.pk]]))
+    return dict(total)
 
 
 def forget_expired(vault: Vault, *, now: datetime) -> int:

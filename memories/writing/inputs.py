@@ -100,3 +100,23 @@ class Erasure:
 
     def as_wire(self) -> dict[str, Any]:
         return {"ref": self.ref, "erased": dict(self.erased), "probes": dict(self.probes)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityErasure:
+    """What forgetting an entity erased; `kept` says that memories out of sight are still about it."""
+
+    id: str
+    forgotten: tuple[str, ...]
+    erased: Mapping[str, int]
+    probes: Mapping[str, int]
+    kept: bool
+
+    def as_wire(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "forgotten": list(self.forgotten),
+            "erased": dict(self.erased),
+            "probes": dict(self.probes),
+            "kept": self.kept,
+        }

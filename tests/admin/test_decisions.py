@@ -8,7 +8,16 @@ from django.urls import reverse
 
 from memories.admin import deciding
 from memories.admin.linking import list_url, row_url
-from memories.models import Capture, Memory, ProposedSupersession, Source, Supersession, Tombstone
+from memories.models import (
+    Capture,
+    Decision,
+    Entity,
+    Memory,
+    ProposedSupersession,
+    Source,
+    Supersession,
+    Tombstone,
+)
 from memories.search import fulltext
 from tests.admin.rows import decide, listed, make_conflict, make_pin, mention, shown, told
 from tests.factories import make_memory, make_vault
@@ -193,3 +202,31 @@ def test_a_stranger_is_led_to_the_login(client, vault):
         response = client.get(address)
         assert response.status_code == 302
         assert response["Location"].startswith(reverse("admin:login"))
+
+
+def test_declining_and_undoing_are_the_same_verbs(page, vault):
+    old = make_memory(vault, content="The launch is in May", author="user")
+    new = make_memory(vault, content="The launch is in June", status="pending", author="agent")
+    ProposedSupersession.objects.create(vault=vault, old=old, new=new, actor="token:1", reason="heard so")
+    assert told(decide(page, "decline", new)) == ["1 memory declined."]
+    assert not ProposedSupersession.objects.filter(vault=vault).exists()
+    assert "decline" in shown(page, new)
+    assert told(decide(page, "undo", new)) == ["1 memory put back."]
+    new.refresh_from_db()
+    assert (new.status, new.reviewed_by) == ("pending", "")
+    assert ProposedSupersession.objects.get(vault=vault).reason == "heard so"
+    assert [each.actor for each in Decision.objects.filter(vault=vault)] == ["user:ana"] * 2
+    assert told(decide(page, "undo", new))[0].startswith(f"{new.ref} was not put back: nothing was decided")
+
+
+def test_forgetting_an_entity_asks_first_and_says_what_went(page, vault):
+    memories = [make_memory(vault, content=f"Zebulon keeps ledger {n}") for n in range(3)]
+    for memory in memories:
+        mention(memory, "Zebulon")
+    entity = Entity.objects.get(vault=vault)
+    assert b"No way back" in decide(page, "forget", entity).content
+    assert Memory.objects.filter(vault=vault).count() == 3
+    done = told(decide(page, "forget", entity, confirmed="1"))
+    assert done[:2] == ["1 entity forgotten.", "Memories forgotten: 3."]
+    assert not Memory.objects.filter(vault=vault).exists()
+    assert not Entity.objects.filter(vault=vault).exists()

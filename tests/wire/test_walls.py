@@ -100,6 +100,7 @@ CALLS = (
           body={"keep": "both"}),
     _call("GET", "entities", READ),
     _call("GET", "entities/<str:ref>", READ, path="entities/{entity}"),
+    _call("DELETE", "entities/<str:ref>", WRITE, path="entities/{entity}"),
     _call("GET", "stats", READ),
     _call("GET", "export", ADMIN),
     _call("POST", "import", ADMIN, body={"cortex_export": 1}),
