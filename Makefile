@@ -23,7 +23,7 @@ RESOLVE = $(BIN)/uv
 endif
 COMPILE = $(RESOLVE) pip compile --quiet --universal --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links
 
-.PHONY: help demo serve test test-sqlite test-postgres check lint types coverage bench lock format clean
+.PHONY: help demo serve test test-sqlite test-postgres test-browser screens check lint types coverage bench lock format clean
 help: ## what there is
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -65,12 +65,19 @@ $(VENV)/.oauth: requirements/oauth.lock $(RUN)
 test: test-sqlite test-postgres ## the test suite, on SQLite and, where one answers, on PostgreSQL
 
 test-sqlite: $(DEV)
-	@$(BIN)/python -m pytest -n auto $(PYTEST_FLAGS)
+	@$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_FLAGS)
 
 test-postgres: $(DEV)
 	@if $(BIN)/python -m tests.postgres; then \
 	  CORTEX_DATABASE_URL="$$($(BIN)/python -m tests.postgres --url)" $(BIN)/python -m pytest -n auto $(PYTEST_FLAGS) -m "not engine_free"; \
 	else echo "PostgreSQL: SKIPPED, no server answers on loopback (CORTEX_TEST_POSTGRES_URL names another)"; fi
+
+# One browser serves all of its tests (`--dist loadgroup`); without Chromium they are skipped, and say so.
+test-browser: $(DEV) ## the admin in a real browser
+	@$(BIN)/python -m pytest -rs tests/browser
+
+screens: $(DEV) ## take the screenshots of docs/screens/ anew
+	@CORTEX_SCREENS=docs/screens $(BIN)/python -m pytest -rs tests/browser/test_screens.py
 
 lint: $(DEV)
 	@$(BIN)/ruff format --check .
@@ -105,7 +112,7 @@ endif
 	  $(COMPILE) --extra postgres --extra $$embedder -c requirements/run.lock pyproject.toml -o requirements/$$embedder.lock || exit 1; \
 	done
 	@$(COMPILE) --extra postgres --extra oauth -c requirements/run.lock pyproject.toml -o requirements/oauth.lock
-	@$(COMPILE) --extra postgres --extra minilm --extra static --extra oauth --group dev pyproject.toml -o requirements/dev.lock
+	@$(COMPILE) --extra postgres --extra minilm --extra static --extra oauth --group dev --group e2e pyproject.toml -o requirements/dev.lock
 
 clean: ## drop the virtual environment and caches (var/ stays)
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

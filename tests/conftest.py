@@ -16,6 +16,7 @@ hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 ENGINE_FREE = (
     "tests.admin.",
     "tests.api.",
+    "tests.browser.",
     "tests.field_cases.test_payloads.",
     "tests.field_cases.test_relevance.",
     "tests.field_cases.test_token_budget.",

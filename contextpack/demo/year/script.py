@@ -157,11 +157,11 @@ def _about(place: Place, clock: _Clock) -> Iterator[Note]:
     slug = _slug(place.name)
     trip = f"{_WIKI}/trips/{slug}"
 
-    def note(key: str, after: int, kind: str, who: str, text: str, **fields: str) -> Note:
+    def note(key: str, after: int, kind: str, who: str, text: str) -> Note:
         day = min(place.day + after, DAYS - 2)
         return Note(
             at=clock.on(day), key=f"{slug}-{key}", kind=kind, project=words.PIER, who=who, text=text,
-            url=f"{trip}#{key}", title=f"{place.name}: {key}", tags=(slug,), **fields,
+            url=f"{trip}#{key}", title=f"{place.name}: {key}", tags=(slug,),
         )  # fmt: skip
 
     helper = ("Hana", "Tomas", "Ines", "Marek")[place.day % 4]

@@ -1,0 +1,41 @@
+"""Every page of our own, in both widths and both schemes: nothing complains, nothing overflows, nothing is barred."""
+
+import pytest
+
+from tests.browser.looking import SCHEMES, WIDTHS, Site
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+def _front(site: Site) -> str:
+    return f"/admin/?vault={site.vault}"
+
+
+def _receipt(site: Site) -> str:
+    """The receipt whose pack left most candidates out."""
+    ref = site.one(
+        "select ref from contextpack_receipt where session_id <> '' order by json_array_length(fates) desc limit 1"
+    )
+    return site.page_of("contextpack/receipt", ref)
+
+
+def _session(site: Site) -> str:
+    """The conversation with the most turns."""
+    key = site.one("select id from session_working_set order by turn desc limit 1")
+    return site.page_of("memory_sessions/workingsession", key)
+
+
+def _receipts(site: Site) -> str:
+    return f"/admin/contextpack/receipt/?vault={site.vault}"
+
+
+PAGES = {"front": _front, "receipts": _receipts, "receipt": _receipt, "session": _session}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_at_every_width_and_in_every_scheme(site, look, name, width, scheme):
+    window = look(width=width, scheme=scheme).open(PAGES[name](site))
+    assert window.overflow() <= 0
+    assert window.serious() == []
