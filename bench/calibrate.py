@@ -79,11 +79,13 @@ def _features(caller: Any, task: str, today: date) -> tuple[float, ...]:
 
     from contextpack.core.matching import evidence
     from contextpack.retrieval import listen, newest_first, universe_of
+    from memories.catalogue import catalogue_of
     from memories.models import Memory
 
     now = timezone.now().astimezone(UTC)
-    rows = newest_first(Memory.objects.visible_to(caller).servable(now))
-    universe = universe_of(caller, rows, known_at=now)
+    catalogue = catalogue_of(caller.vault.pk)
+    rows = newest_first(catalogue, Memory.objects.visible_to(caller).servable(now))
+    universe = universe_of(caller, catalogue, rows, known_at=now)
     signals = listen(caller, task, universe=universe, today=today).signals
     best = evidence(universe.layout, signals).max(axis=0, initial=0.0).tolist()
     return (*best, float(signals.known_name), float(signals.unknown_name))

@@ -22,6 +22,7 @@ from contextpack.demo.server import throwaway_settings
 STAGES: Final = (
     ("authenticate", "memories.access", "caller_for"),
     ("gather", "contextpack.answering", "gather_candidates"),
+    ("  catalogue", "contextpack.retrieval", "catalogue_of"),
     ("  eligible rows", "contextpack.retrieval", "newest_first"),
     ("  heads of chains", "contextpack.retrieval", "universe_of"),
     ("  rank", "contextpack.retrieval", "rank"),

@@ -23,6 +23,7 @@ from contextpack.retrieval import Match, gather_candidates, load_candidates, new
 from cortex.api.pagination import query_digest, read_cursor, write_cursor
 from cortex.errors import Unparsable
 from memories.access import Caller
+from memories.catalogue import catalogue_of
 from memories.models import Memory
 
 REMEMBERED_REFS: Final = 8  # of those shown; a page begins behind one of them even if the others went
@@ -100,7 +101,9 @@ def continue_query(caller: Caller, cursor: str, *, now: datetime) -> dict[str, A
 
 def _find(caller: Caller, mql: Mql, page: _Page) -> _Result:
     served = Memory.objects.visible_to(caller).servable(page.now).known_at(page.began_at)
-    universe = universe_of(caller, newest_first(served), known_at=page.began_at)
+    catalogue = catalogue_of(caller.vault.pk)
+    rows = newest_first(catalogue, served)
+    universe = universe_of(caller, catalogue, rows, known_at=page.began_at)
     today = page.began_at.astimezone(UTC).date()
     ranking = rank(caller, mql.text, universe=universe, today=today, least_share=QUERY_SHARE, hops=False)
     matches = ranking.matches

@@ -4,7 +4,7 @@ Filters come first: every channel searches only what the request may serve, so n
 that would be dropped afterwards. A superseded memory that matches lends its match to the head of its chain.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -23,10 +23,11 @@ from contextpack.core.matching import (
 )
 from contextpack.core.questions import Question, bare_name, read_question
 from contextpack.core.ranking import absolute_relevances
-from contextpack.core.threads import Floats, Layout, lay_out
+from contextpack.core.threads import Floats, Layout, laid_out
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
 from contextpack.core.weights import NOISE_BELOW, POOL_SHARE, RELEVANT_FROM
 from memories.access import Caller
+from memories.catalogue import NO_DAY, Catalogue, catalogue_of, ids_in
 from memories.core.entities import entity_key
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
 from memories.core.supersession import active_heads
@@ -54,7 +55,7 @@ RETRIEVER_CHANNELS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _IDENTITY: Final = frozenset({MemoryLayer.PREFERENCE, MemoryLayer.STYLE})
 _OPEN_KINDS: Final = frozenset({Kind.QUESTION, Kind.ACTION})
-_PLACE_FIELDS: Final = ("thread", "position", "speaker", "traits")
+_FIRST_DAY: Final = date(1970, 1, 1).toordinal()
 _ROW_FIELDS: Final = (
     "pk", "ref", "content", "summary", "kind", "layer", "occurred_at", "captured_at", "confidence", "author",
     "occurrences", "thread", "position", "speaker", "term_hashes",
@@ -76,17 +77,39 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Universe:
-    """What may be matched, in thread order, and the refs that each row's match counts for: its own, its head's, or
-    both."""
+    """What may be matched, in thread order; a row's match counts for itself, for the head of its chain, or for both."""
 
-    layout: Layout
-    answers: Sequence[tuple[str, ...]]
-    speakers: Sequence[str | None]
-    traits: NDArray[np.int64]
+    catalogue: Catalogue
+    layout: Layout  # its `order` is each row's place in the catalogue
+    told: NDArray[np.bool_]  # which rows may be answered themselves
+    heads: Mapping[int, str]  # of rows that were superseded: the ref that answers for them
+
+    def answers(self, row: int) -> tuple[str, ...]:
+        """Return the refs that a row's match counts for."""
+        own = (self.catalogue.refs[self.layout.order[row]],) if self.told[row] else ()
+        return (*own, self.heads[row]) if row in self.heads else own
+
+    @property
+    def speaker(self) -> NDArray[np.int64]:
+        """For each row who said it: a place among the catalogue's speakers."""
+        return self.catalogue.speaker[self.layout.order]
 
     @property
     def named_speakers(self) -> frozenset[str]:
-        return frozenset(speaker for speaker in self.speakers if speaker)
+        among = np.unique(self.speaker).tolist()
+        return frozenset(speaker for place in among if (speaker := self.catalogue.speakers[place]))
+
+    def said_by(self, key: str) -> NDArray[np.bool_]:
+        """Say which rows were said by the speaker whose name has this key."""
+        places = [
+            place
+            for place, speaker in enumerate(self.catalogue.speakers)
+            if speaker is not None and entity_key(speaker) == key
+        ]
+        return np.isin(self.speaker, places)
+
+    def have(self, trait: Trait) -> Floats:
+        return (self.catalogue.traits[self.layout.order] & trait > 0).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,43 +142,39 @@ def eligible(caller: Caller, request: ContextRequest) -> MemoryQuerySet:
     return served.current_as_of(request.as_of, known_at=request.known_at)
 
 
-Row = tuple[int, str, str, str, str | None, int | None, str | None, int]
-"""What retrieval needs of every row that may be answered: its key, ref, memory layer and kind, then its thread, its
-position there, who said it, and its traits."""
+def newest_first(catalogue: Catalogue, served: MemoryQuerySet) -> NDArray[np.int64]:
+    """Return the catalogue's rows of what may be answered, the newest first; one statement."""
+    rows = catalogue.rows_of(ids_in(served))
+    return rows[np.argsort(catalogue.ages[rows])]
 
 
-def newest_first(rows: MemoryQuerySet) -> list[Row]:
-    """Read what may be answered; one statement."""
-    fields = ("pk", "ref", "layer", "kind", *_PLACE_FIELDS)
-    return list(rows.order_by("-captured_at", "ref").values_list(*fields))
-
-
-def universe_of(caller: Caller, rows: Sequence[Row], *, known_at: datetime) -> Universe:
+def universe_of(
+    caller: Caller, catalogue: Catalogue, rows: NDArray[np.int64], *, known_at: datetime
+) -> Universe:
     """Return what may be matched so that one of `rows` is the answer.
 
     Args:
-        rows: what may be answered.
+        rows: of the catalogue: what may be answered.
         known_at: later supersessions did not happen yet.
     Returns: those rows for themselves, and superseded ones for the head of their chain where that may be
-        answered, beside themselves if they may be answered too; one statement.
+        answered, beside themselves if they may be answered too; no statement.
     """
-    told = frozenset(row[1] for row in rows)
-    old = Memory.objects.visible_to(caller).filter(superseded_by__isnull=False, superseded_at__lte=known_at)
-    links = list(old.values_list("pk", "ref", "superseded_by", *_PLACE_FIELDS))
-    heads = active_heads({ref: after for _, ref, after, *_ in links if after})
-    members: dict[int, tuple[Any, ...]] = {row[0]: ((row[1],), *row[4:]) for row in rows}
-    for pk, ref, _, *place in links:
-        if (head := heads.get(ref)) in told:
-            own = members[pk][0] if pk in members else ()
-            members[pk] = ((*own, head), *place)
-    layout = lay_out([(pk, thread, position) for pk, (_, thread, position, _, _) in members.items()])
-    values = list(members.values())
-    ordered = [values[place] for place in layout.order.tolist()]
+    told = np.zeros(len(catalogue), dtype=bool)
+    told[rows] = True
+    replaced = list(catalogue.replaced(known_at=known_at, projects=caller.projects))
+    heads_of = active_heads({ref: after for _, ref, after in replaced})
+    answering = {catalogue.refs[row] for row in rows.tolist()} if replaced else set()
+    lent = {row: heads_of[ref] for row, ref, _ in replaced if ref in heads_of and heads_of[ref] in answering}
+    member = told.copy()
+    member[list(lent)] = True
+    order = catalogue.in_threads[member[catalogue.in_threads]]
+    layout = laid_out(catalogue.ids[order], catalogue.threads[order], order=order)
+    place_of = dict(zip(order.tolist(), range(len(order)), strict=True)) if lent else {}
     return Universe(
+        catalogue=catalogue,
         layout=layout,
-        answers=[answers for answers, *_ in ordered],
-        speakers=[speaker for _, _, _, speaker, _ in ordered],
-        traits=np.fromiter((traits for *_, traits in ordered), dtype=np.int64, count=len(ordered)),
+        told=told[order],
+        heads={place_of[row]: head for row, head in lent.items()},
     )
 
 
@@ -217,7 +236,7 @@ def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Hea
     vault, layout, embedder = caller.vault, universe.layout, active_embedder()
     question = read_question(task, speakers=universe.named_speakers, today=today, language=vault.language)
     lexical = fulltext.score_terms(question.text, vault_id=vault.pk, language=vault.language)
-    similar = vectors.compare(question.text, vault_id=vault.pk, expected=layout.ids.tolist())
+    similar = vectors.compare(question.text, vault_id=vault.pk, expected=layout.ids)
     gains = layout.spread(lexical.ids, lexical.gains)
     occurring = (gains > 0).any(axis=0)
     names = [bare_name(word) for word in lexical.words]
@@ -231,9 +250,9 @@ def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Hea
         lift=_lift(layout, similar) if len(similar.ids) else None,
         person=person,
         named=named,
-        date=_dates(caller, question, layout),
-        time=(universe.traits & Trait.TELLS_TIME > 0).astype(np.float64) * float(question.asks_when),
-        question=(universe.traits & Trait.ASKS > 0).astype(np.float64),
+        date=_dates(question, universe),
+        time=universe.have(Trait.TELLS_TIME) * float(question.asks_when),
+        question=universe.have(Trait.ASKS),
         model=embedder.name if embedder else "",
         known_name=bool(question.speakers) or bool((is_name & occurring).any()),
         unknown_name=bool((is_sure & ~occurring).any()),
@@ -257,8 +276,8 @@ def _about(caller: Caller, task: str, question: Question, universe: Universe) ->
     person, named = np.zeros(len(layout)), np.zeros(len(layout))
     if len(question.speakers) == 1:
         (key,) = question.speakers
-        said = [speaker is not None and entity_key(speaker) == key for speaker in universe.speakers]
-        person = np.maximum(np.array(said, dtype=np.float64), _rows_among(layout, mentions.get(key, ())))
+        said = universe.said_by(key).astype(np.float64)
+        person = np.maximum(said, _rows_among(layout, mentions.get(key, ())))
     others = [_rows_among(layout, pks) for key, pks in mentions.items() if key not in question.speakers]
     narrow = [rows for rows in others if 0 < rows.sum() <= _most_mentions(layout)]
     if narrow:
@@ -291,17 +310,19 @@ def _rows_among(layout: Layout, memory_ids: Collection[int]) -> Floats:
     return layout.spread(ids, np.ones(len(ids)))
 
 
-def _dates(caller: Caller, question: Question, layout: Layout) -> Floats:
-    """Say how close each row's day is to those that the task names; one statement where it names any."""
-    if not question.spans:
-        return np.zeros(len(layout))
-    dated = Memory.objects.visible_to(caller).filter(occurred_at__isnull=False)
-    days = [
-        (pk, moment.astimezone(UTC).date()) for pk, moment in dated.values_list("pk", "occurred_at") if moment
-    ]
-    closeness = {day: max(span.closeness(day) for span in question.spans) for _, day in days}
-    ids = np.fromiter((pk for pk, _ in days), dtype=np.int64, count=len(days))
-    return layout.spread(ids, np.array([closeness[day] for _, day in days], dtype=np.float64))
+def _dates(question: Question, universe: Universe) -> Floats:
+    """Say how close each row's day is to those that the task names."""
+    closeness = np.zeros(len(universe.layout))
+    if question.spans:
+        days, places = np.unique(universe.catalogue.days[universe.layout.order], return_inverse=True)
+        near = [0.0 if day == NO_DAY else _closeness(question, day) for day in days.tolist()]
+        closeness = np.array(near)[places]
+    return closeness
+
+
+def _closeness(question: Question, day: int) -> float:
+    date_of = date.fromordinal(_FIRST_DAY + day)
+    return max(span.closeness(date_of) for span in question.spans)
 
 
 def _matches(
@@ -317,7 +338,7 @@ def _matches(
     leading: dict[str, int] = {}
     strengths: dict[str, float] = {}
     for row, strength in zip(rows.tolist(), matching.strengths[rows].tolist(), strict=True):
-        for ref in universe.answers[row]:
+        for ref in universe.answers(row):
             leading.setdefault(ref, row)
             strengths[ref] = max(strength, strengths.get(ref, 0.0))
     order = sorted(leading, key=lambda ref: (-scores[leading[ref]], -strengths[ref], ref))
@@ -373,8 +394,9 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     Returns: up to 100 matched candidates and those of the layers that need no match, without what earlier pages
         carried; a fixed number of statements.
     """
-    rows = newest_first(eligible(caller, request))
-    universe = universe_of(caller, rows, known_at=request.known_at)
+    catalogue = catalogue_of(caller.vault.pk)
+    rows = newest_first(catalogue, eligible(caller, request))
+    universe = universe_of(caller, catalogue, rows, known_at=request.known_at)
     sent = request.already_sent
     today = request.as_of.astimezone(UTC).date()
     ranking = rank(
@@ -389,7 +411,7 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
     matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
     says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
-    standing = _standing(rows, floor_only=not (ranking.relevant or says_nothing))
+    standing = _standing(catalogue, rows, floor_only=not (ranking.relevant or says_nothing))
     found = load_candidates(
         caller,
         matches=matches,
@@ -401,22 +423,26 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
         excluded_uncited=len(found) - len(cited),
         pending_excluded=_waiting(caller, request),
         relevant=ranking.relevant,
-        stocked=bool(rows),
+        stocked=bool(len(rows)),
         stated=ranking.stated,
         more=len(unsent) > POOL_LIMIT,
     )
 
 
-def _standing(newest: Sequence[Row], *, floor_only: bool) -> dict[str, PackLayer]:
+def _standing(catalogue: Catalogue, newest: NDArray[np.int64], *, floor_only: bool) -> dict[str, PackLayer]:
     """Return the refs that need no match, and the layer in which each stands: the newest of every kind."""
-    rules = [row[1] for row in newest if row[2] == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT]
-    floor = dict.fromkeys(rules, PackLayer.CONSTRAINTS)
+    layers, kinds = catalogue.layers[newest], catalogue.kinds[newest]
+    rules = newest[layers == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT].tolist()
+    floor = dict.fromkeys((catalogue.refs[row] for row in rules), PackLayer.CONSTRAINTS)
     if floor_only:
         return floor
-    personal = [row for row in newest if row[2] in _IDENTITY][:STANDING_LIMIT]
-    open_loops = [row for row in newest if row[3] in _OPEN_KINDS][:STANDING_LIMIT]
-    placed = {row[1]: pack_layer(row[2], row[3]) for row in (*personal, *open_loops)}
-    recent = {row[1]: PackLayer.RECENCY for row in newest[:STANDING_LIMIT]}
+    personal = newest[np.isin(layers, list(_IDENTITY))][:STANDING_LIMIT].tolist()
+    open_loops = newest[np.isin(kinds, list(_OPEN_KINDS))][:STANDING_LIMIT].tolist()
+    placed = {
+        catalogue.refs[row]: pack_layer(str(catalogue.layers[row]), str(catalogue.kinds[row]))
+        for row in (*personal, *open_loops)
+    }
+    recent = {catalogue.refs[row]: PackLayer.RECENCY for row in newest[:STANDING_LIMIT].tolist()}
     return recent | placed | floor
 
 

@@ -35,6 +35,11 @@ def random_key() -> int:
     return _dice.get().getrandbits(62) + 1
 
 
+def random_revision() -> int:
+    """Return 40 random bits: a vault's may be added up for millions of rows. It is no id, so nothing repeats it."""
+    return secrets.randbits(40)
+
+
 def random_word(length: int) -> str:
     return "".join(_ALPHABET[byte % 32] for byte in _dice.get().randbytes(length))
 

@@ -5,13 +5,14 @@ A queryset starts at a vault and only ever loses rows.
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db import models
 from django.db.models import Q
 
 from memories.core.entities import entity_key
 from memories.core.kinds import MemoryLayer, Status
+from memories.ids import random_revision
 
 if TYPE_CHECKING:
     from memories.models.memory import Memory  # noqa: F401 - a base class names it in quotes
@@ -30,6 +31,10 @@ class Reader(Protocol):
 
 class MemoryQuerySet(models.QuerySet["Memory"]):
     """Narrowings of `Memory`; every chain begins with `visible_to` or `in_vault`."""
+
+    def update(self, **values: Any) -> int:
+        """Change the rows, and let every catalogue notice (`memories/catalogue.py`)."""
+        return super().update(**{"revision": random_revision(), **values})
 
     def in_vault(self, vault_id: str) -> "MemoryQuerySet":
         return self.filter(vault_id=vault_id)

@@ -70,7 +70,16 @@ def lay_out(members: Sequence[tuple[int, str | None, int | None]]) -> Layout:
     )
     ids = np.fromiter((pk for pk, _, _ in members), np.int64, count=len(members))
     order = np.lexsort((ids, positions, threads))
-    ids, threads = ids[order], threads[order]
+    return laid_out(ids[order], threads[order], order=order)
+
+
+def laid_out(ids: Integers, threads: Integers, *, order: Integers) -> Layout:
+    """Make a layout of rows that stand in thread order already.
+
+    Args:
+        threads: for each row the number of its thread.
+        order: for each row its place in what the caller reads it from.
+    """
     first = np.ones(len(ids), dtype=bool)
     first[1:] = threads[1:] != threads[:-1]
     by_id = np.argsort(ids)

@@ -1,12 +1,12 @@
 """The evidence: raw captures, the typed memories made from them, and what each memory cites."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.utils import timezone
 
 from memories.core.kinds import Author, Kind, MemoryLayer, Status
-from memories.ids import new_capture_ref, new_memory_ref, random_key
+from memories.ids import new_capture_ref, new_memory_ref, random_key, random_revision
 from memories.models.tenancy import TenantModel
 from memories.querysets import MemoryQuerySet
 
@@ -85,6 +85,9 @@ class Memory(TenantModel):
 
     term_hashes = models.BinaryField(default=b"", editable=False)
     traits = models.PositiveSmallIntegerField(default=0, editable=False, help_text="derived: core/traits.py")
+    revision = models.BigIntegerField(
+        default=random_revision, editable=False, help_text="another one with every change"
+    )
 
     objects = MemoryQuerySet.as_manager()
 
@@ -108,10 +111,17 @@ class Memory(TenantModel):
             models.Index(fields=["vault", "status", "withheld"], name="memory_waiting"),
             models.Index(fields=["vault", "thread", "position"], name="memory_by_thread"),
             models.Index(fields=["vault", "superseded_by"], name="memory_by_successor"),
+            models.Index(fields=["vault", "revision", "id"], name="memory_by_revision"),
         ]
 
     def __str__(self) -> str:
         return self.ref
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        self.revision = random_revision()
+        if kwargs.get("update_fields") is not None:
+            kwargs["update_fields"] = {*kwargs["update_fields"], "revision"}
+        super().save(*args, **kwargs)
 
 
 class Source(TenantModel):

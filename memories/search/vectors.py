@@ -132,7 +132,7 @@ def retire_others(vault_id: str) -> None:
 # -- Asking --------------------------------------------------------------------------------------
 
 
-def compare(text: str, *, vault_id: str, expected: Collection[int] | None = None) -> Similarities:
+def compare(text: str, *, vault_id: str, expected: "Collection[int] | Ids | None" = None) -> Similarities:
     """Compare a text with every memory of a vault; exact, two statements, none where no embedder is in use.
 
     Args:
@@ -208,7 +208,7 @@ def _told_of(*, stale: int, waiting: int, silent: str) -> tuple[str, ...]:
 
 
 def _compare(
-    asked: Block, vault_id: str, embedder: Embedder, *, expected: Collection[int] | None
+    asked: Block, vault_id: str, embedder: Embedder, *, expected: "Collection[int] | Ids | None"
 ) -> Similarities:
     ids, norms, dots = [], [], []
     foreign: list[Ids] = []
@@ -229,10 +229,10 @@ def _compare(
     )
 
 
-def _without_vector(expected: Collection[int] | None, stored: Sequence[Ids]) -> int:
+def _without_vector(expected: "Collection[int] | Ids | None", stored: Sequence[Ids]) -> int:
     if expected is None:
         return 0
-    wanted = np.fromiter(expected, dtype=np.int64, count=len(expected))
+    wanted = np.array(expected if isinstance(expected, np.ndarray) else list(expected), dtype=np.int64)
     return int(np.isin(wanted, np.concatenate(stored), invert=True).sum())
 
 

@@ -202,6 +202,15 @@ def test_every_statement_on_a_tenant_table_names_its_vault():
     }  # fmt: skip
 
 
+def test_every_change_of_a_memory_draws_a_revision():
+    api = api_of()
+    with time_machine.travel(NOW), counting() as statements:
+        everything(api)
+    changes = [sql for sql in statements if re.match(r'UPDATE "memories_memory"', sql)]
+    assert len(changes) > 5
+    assert [sql for sql in changes if '"revision" = ' not in sql] == []
+
+
 @pytest.mark.parametrize("command", ["sweep", "reindex"])
 def test_upkeep_names_the_vault_that_it_works_on(command):
     api = api_of()
