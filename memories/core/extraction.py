@@ -1,21 +1,22 @@
 """From captured text to drafts of typed memories, by rules alone.
 
 Nothing is lost: every character of the text that is no white space stands in some draft, in the order of the
-text. English sentences are typed by how they are phrased; in other languages each sentence is one claim, unless
-its question mark or its date says more.
+text. Sentences are typed by how they are phrased (`phrasing.py`), in English well; in other languages each is one
+claim, unless it plainly says more. No word is changed: whom a pronoun means is told by the entities of a draft.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from enum import Enum, auto
 from itertools import groupby
 from typing import Final
 
-from memories.core.contradiction import dates
 from memories.core.entities import is_common_word, spot_entities
 from memories.core.kinds import Kind
+from memories.core.occasions import day_due, day_told, tells_of_a_day
+from memories.core.phrasing import kind_of_sentence, owner_of, phrased_kind
 from memories.core.text import DEFAULT_LANGUAGE, sentences, word_set
 
 LONGEST_DRAFT: Final = 2_000  # characters
@@ -33,7 +34,9 @@ class Draft:
     entities: tuple[str, ...]
     position: int  # its place in the capture, from 0
     speaker: str | None = None
-    occurred_at: datetime | None = None  # the capture's own moment
+    occurred_at: datetime | None = None  # of an event the day that it tells of, else the capture's own moment
+    owner: str | None = None  # of an action: who is to do it
+    due: date | None = None  # ... and until when
 
 
 def extract(
@@ -47,22 +50,37 @@ def extract(
         language: of the vault; the rules that type a sentence know English.
     Returns: at most 2,000 drafts; nothing for a text without content.
     """
-    passages = _capped(list(_within_size(_with_content(_passages(content)))))
-    return tuple(
-        Draft(
+    passages = _capped(list(_within_size(_with_content(_passages(content, language)))))
+    said_at = None if _is_dated_within(content) else occurred_at
+    drafts: list[Draft] = []
+    for position, passage in enumerate(passages):
+        draft = Draft(
             content=passage.text.strip(),
             kind=_kind_of(passage, language),
-            entities=_entities_of(passage),
+            entities=_entities_of(passage, before=passages[position - 1] if position else None),
             position=position,
             speaker=passage.speaker,
             occurred_at=occurred_at,
         )
-        for position, passage in enumerate(passages)
-    )
+        drafts.append(_dated(draft, passage.told, said_at=said_at))
+    return tuple(drafts)
 
 
-def _entities_of(passage: "_Passage") -> tuple[str, ...]:
+def _dated(draft: Draft, told: str, *, said_at: datetime | None) -> Draft:
+    """Add when an event happened, and to an action who is to do it and until when, as far as the text says so."""
+    if draft.kind is Kind.EVENT:
+        return replace(draft, occurred_at=day_told(told, said_at=said_at) or draft.occurred_at)
+    if draft.kind is Kind.ACTION:
+        owner = owner_of(told, speaker=draft.speaker)
+        return replace(draft, owner=owner, due=day_due(told, said_at=said_at))
+    return draft
+
+
+def _entities_of(passage: "_Passage", *, before: "_Passage | None") -> tuple[str, ...]:
     found = spot_entities(passage.text)
+    if before is not None and before.speaker == passage.speaker and before.form is passage.form:
+        meant = _meant_by_pronoun(passage.told, before.told)
+        found = (*found, meant) if meant and meant not in found else found
     if passage.speaker is None or passage.speaker in found or passage.speaker.lower() in _ROLES:
         return found
     return (passage.speaker, *found)
@@ -83,8 +101,13 @@ class _Passage:
     text: str
     form: _Form
     speaker: str | None = None
-    lead: int = 0  # how much of the text is a heading
+    lead: int = 0  # how much of the text is a heading, or a speaker's name
     listed_as: Kind | None = None  # what the heading over its list says that it is
+
+    @property
+    def told(self) -> str:
+        """What it says, without the heading or the speaker's name before it."""
+        return self.text[self.lead :]
 
 
 _TURN: Final = re.compile(
@@ -104,18 +127,53 @@ _LIST_TITLES: Final = {
     Kind.NEGATIVE: word_set("rules constraints guardrails prohibitions"),
     Kind.DECISION: word_set("decisions decided agreed agreements"),
     Kind.PREFERENCE: word_set("preferences likes dislikes"),
-    Kind.ACTION: word_set("todo todos to-do to-dos actions tasks"),
+    Kind.ACTION: word_set("todo todos to-do to-dos action actions tasks"),
     Kind.QUESTION: word_set("questions"),
 }
+_STAMPED: Final = re.compile(
+    r"^[ \t>*-]{0,4}[\[(]?(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}).{0,40}?[^\W\d_][\w .]{0,40}:"
+)
+_PROCEDURE_TITLE: Final = re.compile(
+    r"^(?!next\b|first\b)(?:.{0,60}\b(?:steps?|procedure|how to|instructions|runbook|recipe)\b"
+    r"|to [a-z]+ |so (?:wird|werden|geht|gehen|funktioniert)\b|.{0,40}(?:schritte|anleitung|vorgehen)\b"
+    r"|(?:.{0,40}\bpasos|cómo|.{0,40}\bétapes|comment)\b|.{0,20}(?:步骤|方法|手順))",
+    re.IGNORECASE,
+)
+_ITEMS_TITLE: Final = word_set(
+    "attendees participants present members people agenda topics options ingredients risks goals notes facts"
+)
+_FIRST: Final = re.compile(
+    r"^\W{0,6}first(?:ly)?,?\s(?!the\b|a\b|an\b|we\b|i\b|he\b|she\b|they\b|it\b|there\b|of\b|time\b|you\b|and\b|come\b|"
+    r"\w+(?:ed|ing|s)\b)[a-z]+\b",
+    re.IGNORECASE,
+)
+_NEXT: Final = re.compile(
+    r"^\W{0,6}(?:then|next|after that|afterwards|second(?:ly)?|third(?:ly)?|finally|lastly|last)\b",
+    re.IGNORECASE,
+)
+_NEXT_WITHIN: Final = re.compile(r"[,;] (?:and )?(?:then|next|after that|finally)\b", re.IGNORECASE)
+_TOLD_APART: Final = frozenset({Kind.DECISION, Kind.NEGATIVE, Kind.ACTION})
+_SHORTEST_APART: Final = 12  # characters
+_POINTS_BACK: Final = re.compile(
+    r"\b(?:it|its|that|this|these|those|them|they|he|she|him|her|so)\b", re.IGNORECASE
+)
 _SENTENCE_END: Final = re.compile(r"[.!?…:;。！？।॥؟۔|][\"'”’»)\]」』*_`]{0,3}\s*$")
 
 
-def _passages(content: str) -> Iterator[_Passage]:
+def _passages(content: str, language: str) -> Iterator[_Passage]:
     lines = content.splitlines()
     first_turn = _first_turn(lines)
     yield from _prose(lines[:first_turn])
     if first_turn < len(lines):
-        yield from _turns(lines[first_turn:])
+        yield from _turns(lines[first_turn:], language)
+
+
+def _is_dated_within(content: str) -> bool:
+    """Whether headings or stamps date parts of a text: then nobody knows what its "yesterday" is measured from."""
+    return any(
+        _STAMPED.match(line) or (_HEADING.match(line) and tells_of_a_day(line))
+        for line in content.splitlines()
+    )
 
 
 def _first_turn(lines: list[str]) -> int:
@@ -139,26 +197,58 @@ def _speaker_of(line: str) -> str | None:
     return name
 
 
-def _turns(lines: list[str]) -> Iterator[_Passage]:
+def _turns(lines: list[str], language: str) -> Iterator[_Passage]:
     speaker: str | None = None
     held: list[str] = []
     for line in lines:
         named = _speaker_of(line)
         if named is not None and held:
-            yield from _turn(held, speaker)
+            yield from _turn(held, speaker, language)
             held = []
         speaker = named or speaker
         held.append(line)
-    yield from _turn(held, speaker)
+    yield from _turn(held, speaker, language)
 
 
-def _turn(lines: list[str], speaker: str | None) -> Iterator[_Passage]:
+def _turn(lines: list[str], speaker: str | None, language: str) -> Iterator[_Passage]:
     text = "\n".join(lines).strip()
-    if len(text) <= LONGEST_TURN:
-        yield _Passage(text=text, form=_Form.TURN, speaker=speaker)
-        return
-    for piece in _joined_up_to(sentences(text), LONGEST_TURN):
-        yield _Passage(text=piece, form=_Form.TURN, speaker=speaker)
+    named = _TURN.match(text)
+    lead = named.end() if named and speaker else 0
+    for piece in _apart(text, lead, language):
+        for part in _joined_up_to(sentences(piece), LONGEST_TURN) if len(piece) > LONGEST_TURN else [piece]:
+            yield _Passage(text=part, form=_Form.TURN, speaker=speaker, lead=lead)
+            lead = 0
+
+
+def _apart(text: str, lead: int, language: str) -> Iterator[str]:
+    """Split a turn around what is decided, forbidden or to be done in it, where that stands for itself."""
+    kept: list[str] = []
+    for number, sentence in enumerate(_spans_of_sentences(text)):
+        told = sentence[lead:] if number == 0 else sentence
+        kind = phrased_kind(told, language=language) if len(told) > _SHORTEST_APART else None
+        if kind not in _TOLD_APART or _POINTS_BACK.search(told) or "?" in told:
+            kept.append(sentence)
+            continue
+        if kept:
+            yield "".join(kept).strip()
+            kept = []
+        yield sentence.strip()
+    if kept:
+        yield "".join(kept).strip()
+
+
+def _spans_of_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences, each with the white space behind it."""
+    start = 0
+    found = sentences(text)
+    for sentence, following in zip(found, [*found[1:], None], strict=True):
+        end = (
+            len(text)
+            if following is None
+            else text.index(following, text.index(sentence, start) + len(sentence))
+        )
+        yield text[start:end]
+        start = end
 
 
 def _joined_up_to(pieces: Iterable[str], limit: int) -> Iterator[str]:
@@ -178,13 +268,13 @@ def _prose(lines: list[str]) -> Iterator[_Passage]:
     """Yield the passages of notes and prose; a heading goes with what it heads."""
     heading: list[str] = []
     listed_as: Kind | None = None
-    for form, block in _blocks(lines):
+    for form, block in _lists_as_headed(_blocks(lines)):
         passages = _passages_of_block(form, block)
-        if form is _Form.SENTENCE and _is_heading(block, passages):
+        if _is_heading(form, block):
             heading += block
             listed_as = _kind_of_list(block[0])
             continue
-        if not _BULLET.match(block[0]):
+        if not _BULLET.match(block[0]) and not _STEP.match(block[0]):
             listed_as = None
         passages = [replace(passage, listed_as=listed_as) for passage in passages]
         if heading:
@@ -195,27 +285,96 @@ def _prose(lines: list[str]) -> Iterator[_Passage]:
         yield _Passage(text="\n".join(heading), form=_Form.SENTENCE)
 
 
+_Block = tuple[_Form, list[str]]
+
+
+def _lists_as_headed(blocks: Iterable[_Block]) -> Iterator[_Block]:
+    """Keep the bullets of a procedure together, and take a numbered list that is none apart, as their heading says."""
+    title = ""
+    held: list[str] = []
+    for form, block in blocks:
+        is_bullet = form is _Form.SENTENCE and bool(_BULLET.match(block[0]))
+        if held and not is_bullet:
+            yield _Form.STEPS if len(held) > 1 else _Form.SENTENCE, held
+            held, title = [], ""
+        if is_bullet and _heads_a_procedure(title):
+            held += block
+            continue
+        if form is _Form.STEPS and _heads_items(title):
+            yield from ((_Form.SENTENCE, item) for item in _items(block))
+        else:
+            yield form, block
+        title = _title(block) if _is_heading(form, block) else ""
+    if held:
+        yield _Form.STEPS if len(held) > 1 else _Form.SENTENCE, held
+
+
+def _title(block: list[str]) -> str:
+    return block[0].strip(" \t#:：*_").lower()
+
+
+def _heads_a_procedure(title: str) -> bool:
+    return bool(_PROCEDURE_TITLE.search(title)) and _kind_of_list(title) is None
+
+
+def _heads_items(title: str) -> bool:
+    return _kind_of_list(title) is not None or title in _ITEMS_TITLE
+
+
+def _items(block: list[str]) -> Iterator[list[str]]:
+    """Yield the items of a numbered list, each with what is indented below it."""
+    item: list[str] = []
+    for line in block:
+        if item and _STEP.match(line):
+            yield item
+            item = []
+        item.append(line)
+    yield item
+
+
 def _headed(heading: str, passage: _Passage) -> _Passage:
     return replace(passage, text=heading + passage.text, lead=len(heading))
 
 
-def _is_heading(block: list[str], passages: list[_Passage]) -> bool:
+def _is_heading(form: _Form, block: list[str]) -> bool:
+    if form is not _Form.SENTENCE or len(block) != 1:
+        return False
     line = block[0].rstrip()
-    return len(block) == len(passages) == 1 and (bool(_HEADING.match(line)) or line.endswith((":", "：")))
+    if not _HEADING.match(line) and not line.endswith((":", "：")):
+        return False
+    return len(sentences(line)) == 1
 
 
 def _kind_of_list(heading: str) -> Kind | None:
     words = frozenset(heading.lower().strip(" #:*_").split())
+    if words == {"next", "steps"}:
+        return Kind.ACTION
     return next((kind for kind, titles in _LIST_TITLES.items() if words & titles and len(words) <= 3), None)
 
 
 def _passages_of_block(form: _Form, block: list[str]) -> list[_Passage]:
     if form is _Form.SENTENCE:
-        return [_Passage(text=sentence, form=form) for sentence in sentences(" ".join(block))]
+        return list(_told_in_order(sentences(" ".join(block))))
     return [_Passage(text="\n".join(block), form=form)]
 
 
-def _blocks(lines: list[str]) -> Iterator[tuple[_Form, list[str]]]:
+def _told_in_order(found: list[str]) -> Iterator[_Passage]:
+    """Yield sentences, those that tell one after the other what to do as one procedure."""
+    index = 0
+    while index < len(found):
+        end = index + 1
+        if _FIRST.match(found[index]):
+            while end < len(found) and _NEXT.match(found[end]):
+                end += 1
+        is_procedure = end > index + 1 or bool(
+            _FIRST.match(found[index]) and _NEXT_WITHIN.search(found[index])
+        )
+        form = _Form.STEPS if is_procedure else _Form.SENTENCE
+        yield _Passage(text=" ".join(found[index:end]), form=form)
+        index = end
+
+
+def _blocks(lines: list[str]) -> Iterator[_Block]:
     """Yield runs of lines that are read as one: code, tables, steps; else a line and its continuations."""
     index = 0
     while index < len(lines):
@@ -340,85 +499,59 @@ def _joined(passages: list[_Passage]) -> _Passage:
 
 # -- Kinds ---------------------------------------------------------------------------------------
 
-_QUESTION: Final = re.compile(r"[?？؟][\"'”’»)\]」』*_]{0,3}\s*$")
-_REPEATED_DAY: Final = re.compile(r"\b(?:every|each)\b|days\b", re.IGNORECASE)
-_LEAD: Final = r"^\W{0,6}(?:(?:please|note|rule|important|remember)\b\W{0,3}){0,2}"
-_ENGLISH: Final = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in [
-        (Kind.SUMMARY, r"^\W{0,6}(?:tl;?dr|summary|in summary|in short|to summari[sz]e)\b"),
-        (
-            Kind.ACTION,
-            r"\b(?:todo|to-do|fixme|action items?)\b|^\W{0,4}\[[ x]\]|\b(?:don'?t|do not) forget to\b|\bremember to\b",
-        ),
-        (
-            Kind.NEGATIVE,
-            _LEAD + r"(?:never|do not|don['’]?t|avoid|no more)\b(?!\s(?:worry|mind|know|forget|think))"
-            r"|\b(?:must|shall|should|may)(?:\s(?:not|never|always)|n['’]t)\b|\balways must\b"
-            r"|\b(?:is|are) (?:not allowed|forbidden|prohibited|strictly)\b|\bunder no circumstances\b",
-        ),
-        (
-            Kind.DECISION,
-            r"^\W{0,6}(?:decision|decided|agreed|resolved)\b"
-            r"|\b(?:decided|agreed|resolved|opted|settled on|(?:have|has|we|i|they) chose(?:n)?)\b"
-            r"|\b(?:we|i)(?:['’]ll| will| are going to|['’]re going to) (?:use|go with|adopt|switch|move|migrate|keep|drop|"
-            r"stick|standardi[sz]e|replace|build on|stay)\b|\blet['’]?s (?:go with|use|stick with|switch to)\b",
-        ),
-        (
-            Kind.PREFERENCE,
-            r"\b(?:i|we|he|she|they)\s(?:(?:really|also|always|usually|generally|still|do|don['’]?t|does(?:n['’]?t)?|do not|does not)\s){0,2}"
-            r"(?:prefers?|likes?|loves?|hates?|dislikes?|enjoys?|can['’]?t stand|would rather)\b"
-            r"|\bfavou?rite\b|\bpreferences?\b|\bprefers\b",
-        ),
-        (
-            Kind.STYLE,
-            _LEAD + r"(?:always )?(?:answer|reply|respond|write|format)\b.{0,60}\b(?:in|with|without|briefly|short|concise|formal|bullet)",
-        ),
-        (
-            Kind.ACTION,
-            r"\b(?:i|we|you|he|she|they|someone|team)\s(?:still\s)?(?:needs?|have|has|ought) to\b|\b(?:needs?|has) to be\b"
-            r"|\b(?:will|['’]ll)\b.{1,120}\bby\s(?:\d|the end|end of|eod|tomorrow|tonight|next|noon|\w+day|"
-            r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
-        ),
-    ]
-)  # fmt: skip
-_NAMED_TASTE: Final = re.compile(
-    r"^\W{0,6}[A-Z][\w’'-]{1,30}\s(?:really |also )?(?:likes|loves|hates|dislikes|enjoys|prefers)\b"
-)
-
 
 def _kind_of(passage: _Passage, language: str) -> Kind:
     if passage.form is _Form.STEPS:
         return Kind.PROCEDURE
     if passage.form is _Form.BLOCK:
         return Kind.CLAIM
-    text = passage.text[passage.lead :][:LONGEST_DRAFT]
+    text = passage.told[:LONGEST_DRAFT]
     if passage.form is _Form.TURN:
         return _kind_of_turn(text, language)
-    if _QUESTION.search(text):
-        return Kind.QUESTION
-    if language == DEFAULT_LANGUAGE and (kind := _english_kind(text)):
-        return kind
-    if passage.listed_as is not None:
-        return passage.listed_as
-    return Kind.EVENT if _tells_of_a_day(text) else Kind.CLAIM
+    return kind_of_sentence(text, language=language, listed_as=passage.listed_as)
 
 
 def _kind_of_turn(text: str, language: str) -> Kind:
-    """What is said is an observation, at a named day an event; a decision or a bare question outweighs that."""
-    if _QUESTION.search(text) and len(sentences(text)) == 1:
-        return Kind.QUESTION
-    if language == DEFAULT_LANGUAGE and _english_kind(text) is Kind.DECISION:
+    """What is said is an observation, at a named day an event; what one sentence does outweighs that."""
+    if len(sentences(text)) == 1:
+        kind = kind_of_sentence(text, language=language)
+        return Kind.OBSERVATION if kind is Kind.CLAIM else kind
+    if phrased_kind(text, language=language) is Kind.DECISION:
         return Kind.DECISION
-    return Kind.EVENT if _tells_of_a_day(text) else Kind.OBSERVATION
+    return Kind.EVENT if tells_of_a_day(text) else Kind.OBSERVATION
 
 
-def _english_kind(text: str) -> Kind | None:
-    found = next((kind for kind, pattern in _ENGLISH if pattern.search(text)), None)
-    if found is None and _NAMED_TASTE.search(text):
-        return Kind.PREFERENCE
-    return found
+# -- Whom a pronoun means ------------------------------------------------------------------------
+
+_HE: Final = re.compile(r"^\W{0,6}(?:he|his)\b", re.IGNORECASE)
+_SHE: Final = re.compile(r"^\W{0,6}(?:she|her)\b", re.IGNORECASE)
+_PLACED: Final = re.compile(r"\b(?:in|at|from|near|on|of) (?:the )?$")
+_DOES: Final = re.compile(
+    r"\s(?:lives|works|leads|likes|prefers|wants|thinks|says|said|told|asked|called|joined|left|was born|teaches|studies"
+    r"|manages|runs|owns|plays|speaks|drives|married|repairs|cooks|writes|paints|is (?:allergic|married|a|an|our|my|the))\b"
+)
+_OTHER_PEOPLE: Final = re.compile(
+    r"\b(?:brother|sister|mother|father|mum|mom|dad|man|woman|wife|husband|son|daughter|boy|girl|friend|colleague|boss"
+    r"|doctor|nurse|teacher|neighbou?r|user|customer|manager|partner|aunt|uncle|grand\w+|everyone|somebody)s?\b",
+    re.IGNORECASE,
+)
 
 
-def _tells_of_a_day(text: str) -> bool:
-    return bool(dates(text)) and not _REPEATED_DAY.search(text)
+def _meant_by_pronoun(text: str, before: str) -> str | None:
+    """Return whom "he" or "she" at the start of a sentence means; None unless only one person can be meant.
+
+    The sentence keeps its words: it is only tied to the entity, so a wrong guess could never change what it says.
+    """
+    if not (_HE.match(text) or _SHE.match(text)) or _OTHER_PEOPLE.search(before) or _people(text):
+        return None
+    people = _people(before)
+    if len(people) != 1:
+        return None
+    (name,) = people
+    at = before.find(name)
+    return name if not before[:at].strip("#>*-• \t") and _DOES.match(before, at + len(name)) else None
+
+
+def _people(text: str) -> tuple[str, ...]:
+    """Return the names in a text that are not the place, the day or the thing of something."""
+    return tuple(name for name in spot_entities(text) if not _PLACED.search(text[: max(0, text.find(name))]))

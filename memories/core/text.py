@@ -385,8 +385,15 @@ _BOUNDARY = re.compile(
 )
 _WORD_BEFORE_STOP = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
 _ABBREVIATIONS = word_set(
-    "mr mrs ms mx dr prof st mt rev hon gen col capt lt sgt vs cf e.g i.e z.b d.h viz approx dept est ph.d"
+    "mr mrs ms mx dr prof st mt rev hon gen col capt lt sgt vs cf e.g i.e z.b d.h viz approx dept est ph.d bzw ca ggf inkl evtl fr hr dra sra srta mme mlle aprox"
 )
+# What German counts with an ordinal, and its abbreviations of two letters with a space between.
+_COUNTED = re.compile(
+    r"\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Quartal|Stock)\b"
+)
+_SPACED_ABBREVIATION = re.compile(r"(?:^|\s|\()[zdiu]$")
+_SPANISH_TITLE = re.compile(r"(?:^|\s)(?:[Ee]l|al|del|un|y)\sSr$")
+_CAPITAL_STOP = re.compile(r"\s[A-ZÄ]\.")
 _BEFORE_A_NUMBER = word_set(
     "no nos nr fig figs eq vol pp p art sec ch jan feb mar apr jun jul aug sep sept oct nov dec"
 )
@@ -425,13 +432,23 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
     if not stop.group().startswith(".") or stop.group().startswith(".."):
         return True
     following = text[stop.end() : stop.end() + 8].lstrip()[:1]
-    if following.islower():
+    if following.islower() or _runs_on(text, stop):
         return False
     before = text[max(start, stop.start() - 16) : stop.start()]
     word = _WORD_BEFORE_STOP.search(before)
     if word is None:
         return True
     return not _is_abbreviation(word.group(), following, opens_line=before.strip() == word.group())
+
+
+def _runs_on(text: str, stop: re.Match[str]) -> bool:
+    """Tell whether a stop stands in "am 3. Mai", in "el Sr. García" or in "z. B."."""
+    before, behind = text[max(0, stop.start() - 8) : stop.start()], text[stop.end() : stop.end() + 16]
+    if before[-1:].isdigit():
+        return _COUNTED.match(behind) is not None
+    if _SPANISH_TITLE.search(before):
+        return True
+    return _SPACED_ABBREVIATION.search(before) is not None and _CAPITAL_STOP.match(behind) is not None
 
 
 def _is_abbreviation(word: str, following: str, *, opens_line: bool) -> bool:

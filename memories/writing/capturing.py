@@ -9,7 +9,7 @@ from django.db import transaction
 from cortex.errors import CortexError, Unprocessable
 from memories.access import Caller
 from memories.core.echo import strip_own_output
-from memories.core.extraction import extract
+from memories.core.extraction import Draft, extract
 from memories.core.kinds import Author, Kind
 from memories.core.text import content_hash, normalise
 from memories.models import Capture, Memory, Scope
@@ -22,7 +22,7 @@ from memories.writing.inputs import (
     Outcome,
     SourceInput,
 )
-from memories.writing.preparing import NAME_LENGTH, TITLE_LENGTH, URL_LENGTH, Masking, check_url
+from memories.writing.preparing import NAME_LENGTH, TAG_LENGTH, TITLE_LENGTH, URL_LENGTH, Masking, check_url
 from memories.writing.remembering import status_deserved, store_claims
 
 
@@ -108,12 +108,20 @@ def _drafts(caller: Caller, kept: Capture) -> list[MemoryInput]:
             content=draft.content,
             kind=draft.kind,
             entities=draft.entities,
+            tags=_tags_of(draft),
+            occurred_at=draft.occurred_at,
             position=draft.position,
             speaker=draft.speaker[:NAME_LENGTH] if draft.speaker else None,
         )
         for draft in found
     ]
     return claims or [shared]  # a text without a word is still something to cite and to forget
+
+
+def _tags_of(draft: Draft) -> tuple[str, ...]:
+    """Tell of an action who is to do it, and until when, as far as the text says so."""
+    owner = f"owner:{draft.owner}"[:TAG_LENGTH] if draft.owner else ""
+    return tuple(filter(None, (owner, f"due:{draft.due.isoformat()}" if draft.due else "")))
 
 
 def _distinct(results: Iterable[Outcome | CortexError]) -> tuple[Memory, ...]:

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -97,7 +97,8 @@ def test_it_reads_a_transcript_turn_by_turn():
     assert drafts[1].content == "Ana: I moved to Lisbon on 3 May 2024.\nIt is warm."
     assert drafts[1].entities == ("Ana", "Lisbon")
     assert [draft.position for draft in drafts] == [0, 1, 2, 3, 4]
-    assert {draft.occurred_at for draft in drafts} == {datetime(2024, 5, 8, tzinfo=UTC)}
+    told_on, said_on = datetime(2024, 5, 3, tzinfo=UTC), datetime(2024, 5, 8, tzinfo=UTC)
+    assert [draft.occurred_at for draft in drafts] == [said_on, told_on, said_on, said_on, said_on]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +134,85 @@ def test_it_joins_a_sentence_that_was_wrapped_by_hand():
 
 
 def test_it_makes_claims_of_other_languages():
-    drafts = extract("Wir haben entschieden. Der Port ist 80. 设备在抽屉里。", language="german")
+    drafts = extract("Wir warten noch. Der Port ist 80. 设备在抽屉里。", language="german")
     assert [draft.kind for draft in drafts] == [Kind.CLAIM] * 3
+
+
+def test_it_types_of_other_languages_what_is_plain():
+    drafts = extract("Wir haben beschlossen zu warten. ¿Quién viene? 我们决定等待。", language="german")
+    assert [draft.kind for draft in drafts] == [Kind.DECISION, Kind.QUESTION, Kind.DECISION]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Jonas repairs clocks. He has a shop in Bern.", {"Jonas", "Bern"}),
+        ("Jonas works in Bern. His shop is small.", {"Jonas"}),
+        ("Jonas met Piet. He has a shop.", set()),  # two may be meant
+        ("Jonas likes his brother. He has a shop.", set()),
+        ("Jonas repairs clocks. It rains. He has a shop.", set()),  # not the sentence before
+        ("Atlas shipped late. He was angry.", set()),  # perhaps no person
+        ("Jonas repairs clocks. He told Piet.", {"Piet"}),
+        ("Jonas repairs clocks. They are old.", set()),
+    ],
+)
+def test_a_pronoun_is_tied_to_whom_it_means_only_where_that_is_certain(text, meant):
+    drafts = extract(text)
+    assert set(drafts[-1].entities) == meant
+    assert " ".join(draft.content for draft in drafts) == text  # and no word is changed
+
+
+def test_a_turn_is_split_around_what_is_decided_or_to_be_done_in_it():
+    text = (
+        "Ana: Lovely day. We decided to paint the fence white. Bo needs to buy the paint. See you!\nBo: Ok."
+    )
+    assert [(draft.kind.value, draft.content, draft.speaker) for draft in extract(text)] == [
+        ("observation", "Ana: Lovely day.", "Ana"),
+        ("decision", "We decided to paint the fence white.", "Ana"),
+        ("action", "Bo needs to buy the paint.", "Ana"),
+        ("observation", "See you!", "Ana"),
+        ("observation", "Bo: Ok.", "Bo"),
+    ]
+
+
+def test_what_points_back_stays_in_its_turn():
+    assert told("Ana: The fence is grey. We decided to paint it.\nBo: Ok.")[0] == (
+        "Ana: The fence is grey. We decided to paint it.",
+        "decision",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "owner", "due"),
+    [
+        ("Ana will send the report by Friday.", "Ana", date(2026, 6, 12)),
+        ("Ana will send the report by Wednesday.", "Ana", None),  # today, or in a week
+        ("Ana to send the report by 2026-07-01.", "Ana", date(2026, 7, 1)),
+        ("TODO(ana): send the report", "ana", None),
+        ("We need to send the report by 4/5/2026.", None, None),
+        ("@ana needs to send the report tomorrow.", "@ana", date(2026, 6, 11)),
+    ],
+)
+def test_an_action_says_who_and_until_when_where_the_text_does(text, owner, due):
+    (draft,) = extract(text, occurred_at=datetime(2026, 6, 10, tzinfo=UTC))
+    assert (draft.kind, draft.owner, draft.due) == (Kind.ACTION, owner, due)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Log of 3 May 2024\nYesterday the pump failed.",
+        "[2024-05-03 10:00] Ana: The pump failed yesterday.\n[2024-05-03 10:01] Bo: Ok.",
+    ],
+)
+def test_a_day_is_not_measured_from_the_capture_where_its_text_has_dates_of_its_own(text):
+    said_at = datetime(2026, 6, 10, tzinfo=UTC)
+    assert {draft.occurred_at for draft in extract(text, occurred_at=said_at)} == {said_at}
+
+
+def test_without_a_moment_no_day_is_reckoned():
+    (draft,) = extract("Yesterday the pump failed.")
+    assert (draft.kind, draft.occurred_at) == (Kind.EVENT, None)
 
 
 def test_it_splits_endless_sentences_between_words():

@@ -29,7 +29,17 @@ def test_a_text_becomes_evidence_and_memories():
     told = " ".join(memory["content"] for memory in body["memories"])
     assert all(words in told for words in ("Ana leads team red", "2026-03-04", "Never deploy on a Friday"))
     assert {memory["author"] for memory in body["memories"]} == {"user"}
-    assert {memory["occurred_at"] for memory in body["memories"]} == {"2026-01-01T00:00:00+00:00"}
+    assert [memory["occurred_at"][:10] for memory in body["memories"]] == [
+        "2026-01-01",
+        "2026-03-04",  # the day that an event tells of
+        "2026-01-01",
+    ]
+
+
+def test_an_action_carries_its_owner_and_its_day_as_tags():
+    said = {"content": "Bo to call the bank by 12 March.", "occurred_at": "2026-03-02"}
+    (memory,) = api_of().post("captures", said).json()["memories"]
+    assert (memory["kind"], memory["tags"]) == ("action", ["owner:Bo", "due:2026-03-12"])
 
 
 def test_every_memory_cites_the_capture_and_its_address():
