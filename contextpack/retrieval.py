@@ -345,23 +345,31 @@ def _matches(
     relevances = absolute_relevances(order, strengths)
     best = max(scores)
     told = order[:most]
-    words = _words_of(universe.layout, lexical, list(dict.fromkeys(leading[ref] for ref in told)))
+    lead = [leading[ref] for ref in told]
+    words = _words_of(universe.layout, lexical, list(dict.fromkeys(lead)))
+    channels = _told_channels(matching, lead)
     return tuple(
         Match(
             ref=ref,
             relevance=relevances[ref],
             fused_rank=position,
-            standing=round(scores[leading[ref]] / best, CHANNEL_DIGITS),
-            retrievers=_retrievers(matching, leading[ref]),
-            words=words.get(leading[ref], ()),
-            channels={
-                name: round(value, CHANNEL_DIGITS)
-                for name, values in matching.channels.items()
-                if (value := float(values[leading[ref]]))
-            },
+            standing=round(scores[row] / best, CHANNEL_DIGITS),
+            retrievers=_retrievers(heard),
+            words=words.get(row, ()),
+            channels={name: round(value, CHANNEL_DIGITS) for name, value in heard.items()},
         )
-        for position, ref in enumerate(told, start=1)
+        for position, (ref, row, heard) in enumerate(zip(told, lead, channels, strict=True), start=1)
     )
+
+
+def _told_channels(matching: Matching, rows: list[int]) -> list[dict[str, float]]:
+    """Return for each row the channels that say anything of it, and what they say."""
+    told: list[dict[str, float]] = [{} for _ in rows]
+    for name, values in matching.channels.items():
+        heard = values[rows]
+        for place in np.flatnonzero(heard).tolist():
+            told[place][name] = float(heard[place])
+    return told
 
 
 def _words_of(layout: Layout, lexical: fulltext.TermScores, rows: list[int]) -> dict[int, tuple[str, ...]]:
@@ -377,11 +385,12 @@ def _words_of(layout: Layout, lexical: fulltext.TermScores, rows: list[int]) -> 
     return {row: words for (row, _), words in zip(having, found, strict=True)}
 
 
-def _retrievers(matching: Matching, row: int) -> tuple[str, ...]:
+def _retrievers(channels: Mapping[str, float]) -> tuple[str, ...]:
     """Name the searches that speak for a row: by words and meaning also where they found it in its thread."""
-    speaking = {name for name, values in matching.channels.items() if values[row] > 0}
     return tuple(
-        retriever for retriever, channels in RETRIEVER_CHANNELS.items() if not speaking.isdisjoint(channels)
+        retriever
+        for retriever, names in RETRIEVER_CHANNELS.items()
+        if any(channels.get(name, 0.0) > 0 for name in names)
     )
 
 

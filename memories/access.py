@@ -3,12 +3,14 @@
 import hashlib
 import hmac
 import json
+import os
 import time
 from array import array
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, BinaryIO, cast
+from io import RawIOBase
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.core.files import locks
@@ -197,25 +199,27 @@ class TokenThrottle(SimpleRateThrottle):
 
     def lets_in(self, name: str) -> bool:
         """Count a call under a name that is fit for a file."""
-        with (settings.THROTTLE_DIR / name).open("a+b") as kept:
+        handle = os.open(settings.THROTTLE_DIR / name, os.O_RDWR | os.O_CREAT, 0o600)
+        with os.fdopen(handle, "r+b", buffering=0) as kept:
             locks.lock(kept, locks.LOCK_EX)
             return self._count(kept)
 
-    def _count(self, kept: BinaryIO) -> bool:
+    def _count(self, kept: RawIOBase) -> bool:
         """Add this call to those that were let in, if there is room for it."""
         self.now = time.time()
-        kept.seek(0)
-        raw = kept.read()
+        raw = kept.read() or b""
         recent = [moment for moment in _moments(raw) if self.now - self.duration < moment <= self.now]
         self.history = recent[::-1]  # as `wait` reads it
         if len(recent) >= self.num_requests:
             return False
         before = array("d", recent).tobytes()
-        if before == raw:
-            before = b""  # it stands there already
-        else:
-            kept.truncate(0)
-        kept.write(before + array("d", [self.now]).tobytes())
+        # Never emptied first: some file systems bring a file that was emptied and written anew to the disk at once,
+        # and the call would wait for that.
+        kept.seek(len(raw) if before == raw else 0)
+        kept.write(
+            array("d", [self.now]).tobytes() if before == raw else before + array("d", [self.now]).tobytes()
+        )
+        kept.truncate(kept.tell())
         return True
 
 
