@@ -218,5 +218,8 @@ LOGGING: dict[str, Any] = {
         "django.server": {"level": "WARNING"},
         "django.request": {"level": "ERROR"},
         "django.db.backends": {"level": "INFO"},
+        # A request is logged with the codes and tokens in it.
+        "oauthlib": {"level": "INFO"},
+        "oauth2_provider": {"level": "INFO"},
     },
 }

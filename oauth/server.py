@@ -116,9 +116,8 @@ class Validator(OAuth2Validator):  # type: ignore[misc] # the library has no typ
     def _save_bearer_token(self, token: dict[str, Any], request: "Request", *_: Any, **__: Any) -> None:
         """Store a pair of tokens under the consent's lock, so that of two who bring the same code or refresh token
         at once, the second gets nothing."""
-        consent = Consent.objects.select_for_update().get(
-            vault_id=request.consent.vault_id, pk=request.consent.pk
-        )
+        mine = Consent.objects.filter(vault_id=request.consent.vault_id, pk=request.consent.pk)
+        consent = mine.select_for_update().get()
         before = getattr(request, "refresh_token_instance", None)
         if consent.revoked_at is not None or _is_spent(consent, before):
             raise InvalidGrantError(request=request)
@@ -127,8 +126,7 @@ class Validator(OAuth2Validator):  # type: ignore[misc] # the library has no typ
             stored = AccessToken.objects.select_related("refresh_token").get(
                 token_checksum=secret_digest(token["access_token"])
             )
-            consent.family = stored.refresh_token.token_family
-            consent.save(update_fields=["family"])
+            mine.update(family=stored.refresh_token.token_family)
 
 
 def _consents() -> Any:

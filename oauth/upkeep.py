@@ -7,6 +7,7 @@ from typing import Final
 from django.db.models import Exists, OuterRef, Q
 from oauth2_provider.models import RefreshToken, clear_expired
 
+from memories.rows import delete_rows
 from oauth.clients import UNUSED_KEPT_FOR, drop_unused
 from oauth.models import Consent
 
@@ -21,7 +22,7 @@ def on_vault_swept(sender: object, *, vault_id: str, now: datetime, **_: object)
     unredeemed = Q(family__isnull=True, created_at__lt=now - UNREDEEMED_KEPT_FOR)
     unused = Q(last_used_at__lt=now - ENDED_KEPT_FOR) | Q(last_used_at__isnull=True)
     ended = Q(family__isnull=False, created_at__lt=now - ENDED_KEPT_FOR) & unused & ~Exists(live)
-    return {"connected clients": mine.filter(unredeemed | ended).delete()[0]}
+    return {"connected clients": delete_rows(mine.filter(unredeemed | ended))}
 
 
 def on_server_swept(sender: object, *, now: datetime, **_: object) -> Mapping[str, int]:

@@ -26,6 +26,7 @@ def oauth_settings(port: int) -> dict[str, str]:
     return {
         "DJANGO_SETTINGS_MODULE": "tests.oauth.settings",
         "CORTEX_OAUTH": "1",
+        "CORTEX_LOG_LEVEL": "DEBUG",  # whatever is logged at all, a test looks through
         "CORTEX_PUBLIC_URL": f"http://{HOST}:{port}",
     }
 

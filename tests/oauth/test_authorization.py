@@ -1,6 +1,7 @@
 """A code is good once, for one client, one address and one resource; tokens rotate, end together, and open one vault."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -142,6 +143,18 @@ def test_what_makes_no_sense_is_refused(client, told):
     assert client.redeem(**{"code": "made up", **told}).status_code in {400, 401}
 
 
+@pytest.mark.parametrize("what", ["code", "refresh token"])
+def test_of_many_who_bring_the_same_at_once_one_gets_something(client, code, what):
+    first = {} if what == "code" else client.redeem(code).json()
+
+    def bring(_: int) -> int:
+        again = client.redeem(code) if what == "code" else client.refresh(first["refresh_token"])
+        return int(again.status_code)
+
+    with ThreadPoolExecutor(6) as hands:
+        assert sorted(hands.map(bring, range(6))) == [200, 400, 400, 400, 400, 400]
+
+
 # -- Refreshing and revoking ------------------------------------------------------------------------
 
 
@@ -219,7 +232,9 @@ def test_the_record_names_the_person_and_the_client(server, ana, client):
     asked = {"task": "open the mill", "format": "json"}
     pack = client.http.post(f"{server.url}/v1/context", json=asked, headers=headers).json()
     receipt = client.http.get(f"{server.url}/v1/receipts/{pack['receipt']['id']}", headers=headers).json()
-    assert receipt["actor"].startswith("oauth:ana:Raw:")
+    who, _, number = receipt["actor"].rpartition(":")
+    assert who == "oauth:ana:Raw"
+    assert (server.folder / "throttle" / number).exists()  # its calls are counted like any token's
 
 
 def test_a_missing_scope_is_named_so_that_a_client_can_ask_for_it(server, ana, client):
@@ -247,9 +262,12 @@ def test_nobody_who_may_not_log_in_any_more_is_acted_for(server, client):
     assert error_of(client.refresh(told["refresh_token"])) == "invalid_grant"
 
 
-def test_no_token_stands_in_the_database_as_it_is(server, ana, client):
+def test_no_token_stands_in_the_database_or_the_log_as_it_is(server, ana, client):
     told = client.connect(ana)
+    client.refresh("ctr_" + "x" * 43)
+    log = (server.folder / "stderr").read_bytes()
+    assert b"ctr_x" not in log
     stored = b"".join(path.read_bytes() for path in server.folder.glob("cortex.sqlite3*"))
     assert client.client_id.encode() in stored
-    assert told["access_token"].encode() not in stored
-    assert told["refresh_token"].encode() not in stored
+    for token in (told["access_token"], told["refresh_token"]):
+        assert token.encode() not in stored + log

@@ -1,6 +1,9 @@
 """Where OAuth is off there is nothing of it; where it cannot be on, the server says why in one line."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from django.conf import settings
@@ -75,9 +78,42 @@ def test_citations_alone_need_no_encryption(monkeypatch):
     assert env.own_address("CORTEX_X") == "http://memory.lan:8766/cortex"
 
 
-def test_without_its_packages_it_says_what_to_install():
-    with pytest.raises(ImproperlyConfigured, match=r"CORTEX_OAUTH=1 needs .*pip install '\.\[oauth\]'"):
-        env.require_package("no_such_package", needed_by="CORTEX_OAUTH=1", extra="oauth")
+WITHOUT_THEM = """
+import runpy, sys
+sys.modules["oauth2_provider"] = sys.modules["oauthlib"] = None
+sys.argv = ["manage.py", "check"]
+runpy.run_path("manage.py", run_name="__main__")
+"""
+
+
+def start_without_its_packages(tmp_path, switch: str) -> "subprocess.CompletedProcess[str]":
+    named = {
+        "CORTEX_VAR_DIR": str(tmp_path),
+        "CORTEX_OAUTH": switch,
+        "CORTEX_PUBLIC_URL": "https://m.example",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_THEM],
+        cwd=SOURCE_DIR,
+        env=os.environ | named,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_without_its_packages_a_server_starts_as_ever(tmp_path):
+    ended = start_without_its_packages(tmp_path, "0")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_without_its_packages_it_says_what_to_install(tmp_path):
+    ended = start_without_its_packages(tmp_path, "1")
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("Cortex cannot start: CORTEX_OAUTH=1 needs packages that are not installed")
+    assert line.endswith("pip install '.[oauth]'")
 
 
 @pytest.mark.parametrize("name", ["claude-ai", "chatgpt"])

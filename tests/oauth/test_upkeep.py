@@ -42,6 +42,17 @@ def test_a_person_sees_who_is_connected_and_ends_it(server, ana):
     assert "revoked" in ana.browser.get(address).text
 
 
+def test_every_write_names_its_vault(server, ana, client):
+    told = client.connect(ana)
+    client.call(told["access_token"])
+    client.refresh(told["refresh_token"])
+    manage(server, "sweep")
+    statements = set((server.folder / "statements.sql").read_text().splitlines())
+    writes = [sql for sql in statements if sql.startswith(("INSERT", "UPDATE", "DELETE"))]
+    assert {sql.split()[0] for sql in writes} == {"INSERT", "UPDATE", "DELETE"}
+    assert [sql for sql in writes if "vault_id" not in sql] == []
+
+
 def test_the_librarys_own_pages_are_not_there(ana):
     assert "oauth2_provider" not in ana.browser.get("/admin/").text
     assert ana.browser.get("/admin/oauth2_provider/accesstoken/").status_code == 404
