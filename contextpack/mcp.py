@@ -36,6 +36,11 @@ _ADVICE: Final[Mapping[int, Sequence[str]]] = {
     HTTPStatus.NOT_FOUND: (
         "No such ref or id may be told here: look it up anew, with search or query_memory.",
     ),
+    HTTPStatus.CONFLICT: (
+        "Look at what is there now, with expand and direction document, and go on from there.",
+    ),
+    HTTPStatus.GONE: ("It was withdrawn and does not come back: ask again without it.",),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("Send less at once.",),
     HTTPStatus.UNPROCESSABLE_ENTITY: ("Correct the arguments and call again.",),
     HTTPStatus.SERVICE_UNAVAILABLE: ("Wait a moment and call again.",),
 }

@@ -287,9 +287,10 @@ TOOLS: Final[Mapping[str, Tool]] = {
             name="query_memory",
             title="Query memory",
             description=(
-                "Look memories up by filters: layers, entities, time, relevance, trust, project. Use it when "
-                "get_context is too broad, or to list all that was decided, preferred or said about something or "
-                "before some day. Exactly one of find (a search) and ask (a question) is needed."
+                "List memories by filters: layers, entities, time, relevance, trust, project. Use it when the request "
+                "says all or every, or names a kind, a person, a period or a day: all that was decided about "
+                "something, what was believed back then. To prepare an answer, get_context is better; to find one "
+                "memory by its words, search. Exactly one of find (a search) and ask (a question) is needed."
             ),
             scope=Scope.READ,
             schema=MQL_SCHEMA,
@@ -300,8 +301,9 @@ TOOLS: Final[Mapping[str, Tool]] = {
             name="expand",
             title="Expand a ref",
             description=(
-                "Go on from a ref of an earlier answer: its whole document, sources and history, its neighbours "
-                "through shared people and things, or (with the cursor as ref) the next page of a query."
+                "Go on from a ref of an earlier answer: its sources, what it replaced and what replaced it "
+                "(document), what else is known of the same people and things (neighbors), or, with the cursor as "
+                "ref, the next page of query_memory (more). To read only its text, fetch is enough."
             ),
             scope=Scope.READ,
             schema=EXPAND,
@@ -313,7 +315,8 @@ TOOLS: Final[Mapping[str, Tool]] = {
             title="Search",
             description=(
                 "Search the memories in plain words; gives ten ids with titles and texts, best first. For a plain "
-                "lookup; to prepare an answer, get_context is better."
+                "lookup, and to find the memory that somebody means before you fetch, supersede or forget it. To "
+                "prepare an answer, get_context is better; to filter or to list all, query_memory."
             ),
             scope=Scope.READ,
             schema=SEARCH,
@@ -323,7 +326,10 @@ TOOLS: Final[Mapping[str, Tool]] = {
         Tool(
             name="fetch",
             title="Fetch",
-            description="Read one memory in full by its id from search. An id that is not here is an error.",
+            description=(
+                "Read one memory in full by its id from search, or by a ref. For its sources, its history and what "
+                "is related to it, use expand. An id that is not here is an error."
+            ),
             scope=Scope.READ,
             schema=FETCH,
             result=FETCH_RESULT,
@@ -334,7 +340,8 @@ TOOLS: Final[Mapping[str, Tool]] = {
             title="Remember this",
             description=(
                 "Keep a text as evidence and remember the facts, decisions, preferences and events in it. Use it when "
-                "the user says something worth knowing later, in the user's own words."
+                "the user says something worth knowing later, in the user's own words, or gives you a text to keep. "
+                "For what you concluded yourself use propose_memory; where it changes a memory, supersede_memory."
             ),
             scope=Scope.WRITE,
             schema=REMEMBER_THIS,
@@ -348,7 +355,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
             title="Propose a memory",
             description=(
                 "Propose one claim of your own; it is served only after a person has approved it. Use it for what you "
-                "concluded rather than what you were told."
+                "concluded, noticed or guess rather than what you were told, which goes to remember_this."
             ),
             scope=Scope.WRITE,
             schema=PROPOSE_MEMORY,
@@ -362,7 +369,8 @@ TOOLS: Final[Mapping[str, Tool]] = {
             title="Supersede a memory",
             description=(
                 "Say that a memory is no longer true, and what is true instead; the old text stays in the history. "
-                "Use it for corrections and changes."
+                "Use it for corrections and changes; find its ref with search where you have none. Not for what "
+                "shall be gone: that is forget_memory."
             ),
             scope=Scope.WRITE,
             schema=SUPERSEDE_MEMORY,
@@ -376,8 +384,8 @@ TOOLS: Final[Mapping[str, Tool]] = {
             name="forget_memory",
             title="Forget a memory",
             description=(
-                "Erase a memory and every copy of its text, for good. Only when the user asks for it; to correct "
-                "something, supersede it instead."
+                "Erase a memory and every copy of its text, for good. Only when the user asks that it be gone; to "
+                "correct something use supersede_memory instead. Find its ref with search where you have none."
             ),
             scope=Scope.WRITE,
             schema=FORGET_MEMORY,

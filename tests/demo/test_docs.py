@@ -20,6 +20,7 @@ PAGES = (
     "docs/wire.md",
     "docs/examples/README.md",
     "docs/connect/README.md",
+    "docs/tools.md",
     "docs/connect/claude-ai.md",
     "docs/connect/chatgpt.md",
 )

@@ -3,15 +3,17 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 import time_machine
 from jsonschema import Draft202012Validator
 
-from contextpack.tools import writes
+from contextpack.core.fitting import ANSWER_TOKENS, answer_tokens
+from contextpack.tools import TOOLS, writes
 from tests.clients import Api, api_of
 from tests.mcp.speaking import Body, call, message, over_stdio, post_modern, result
-from tests.wire.asking import expand, fill, ok, use
+from tests.wire.asking import error_of, expand, fill, get, ok, tool, use
 from tests.wire.test_tools import without_refs
 
 pytestmark = pytest.mark.django_db
@@ -158,3 +160,114 @@ def test_answers_are_what_their_tools_promise(question):
     answer = call(api, name, **asked)["structuredContent"]
     Draft202012Validator(schema).validate(answer)
     assert answer.keys() <= schema["properties"].keys()
+
+
+# -- Refusals ------------------------------------------------------------------------------------
+
+UNKNOWN = "mem_zzzzzzzzzzzz"
+Rest = Callable[[Api, Body], Any]
+
+
+def to(path: str) -> Rest:
+    return lambda api, asked: api.post(path, asked)
+
+
+def to_expand(api: Api, asked: Body) -> Any:
+    return get(api, "expand", **asked)
+
+
+def to_supersede(api: Api, asked: Body) -> Any:
+    return api.post(f"memories/{asked['ref']}/supersede", {k: v for k, v in asked.items() if k != "ref"})
+
+
+# Tool, arguments, the status that it has over REST, and the REST call that is refused alike.
+REFUSALS: dict[str, tuple[str, Body, int, Rest | None]] = {
+    "no task": ("get_context", {"model": "claude"}, 422, to("context")),
+    "a filter of nothing": ("get_context", {"task": "oak", "layers": []}, 422, to("context")),
+    "a field that is none": ("get_context", {"task": "oak", "top_k": 3}, 422, to("context")),
+    "a foreign cursor": ("get_context", {"task": "oak", "cursor": "nonsense"}, 400, to("context")),
+    "find and ask": ("query_memory", {"find": "oak", "ask": "oak"}, 422, to("query")),
+    "k beyond its range": ("query_memory", {"find": "oak", "k": 1_000}, 422, to("query")),
+    "nothing behind it": ("expand", {"ref": UNKNOWN}, 404, to_expand),
+    "no direction": ("expand", {"ref": UNKNOWN, "direction": "up"}, 422, to_expand),
+    "no query": ("search", {}, 422, None),
+    "a query that is no text": ("search", {"query": 7}, 422, None),
+    "an unknown id": ("fetch", {"id": UNKNOWN}, 404, None),
+    "no id": ("fetch", {"ref": UNKNOWN}, 422, None),
+    "nothing to keep": ("remember_this", {"author": "user"}, 422, to("captures")),
+    "nobody says so": ("remember_this", {"content": "Oak.", "author": "me"}, 422, to("captures")),
+    "no such kind": ("propose_memory", {"content": "Oak.", "kind": "rumour"}, 422, to("memories")),
+    "no claim": ("propose_memory", {"content": ""}, 422, to("memories")),
+    "no old one": ("supersede_memory", {"ref": UNKNOWN, "content": "Oak."}, 404, to_supersede),
+    "no new one": ("supersede_memory", {"ref": "{0}"}, 422, to_supersede),
+    "the very same": ("supersede_memory", {"ref": "{0}", "content": TEXTS[0]}, 409, to_supersede),
+    "nothing to forget": (
+        "forget_memory",
+        {"ref": UNKNOWN},
+        404,
+        lambda api, asked: api.delete(f"memories/{asked['ref']}"),
+    ),
+    "forget what": ("forget_memory", {}, 422, None),
+}
+
+
+def refused_over_stdio(monkeypatch: pytest.MonkeyPatch, api: Api, name: str, asked: Body) -> Body:
+    secret = api.headers["Authorization"].split()[1]
+    (reply,) = over_stdio(monkeypatch, message("tools/call", name=name, arguments=asked), token=secret)
+    return dict(reply["result"])
+
+
+def test_every_tool_is_asked_and_refused():
+    assert {tool for tool, *_ in QUESTIONS.values()} == {tool for tool, *_ in REFUSALS.values()} == set(TOOLS)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_every_road_refuses_alike_and_says_what_to_do(refusal, monkeypatch):
+    name, asked, status, route = REFUSALS[refusal]
+    api = api_of()
+    asked = named(asked, fill(api, *TEXTS))
+    problem = error_of(tool(api, name, **asked))
+    assert problem["status"] == status
+    if route is not None:
+        by_route = error_of(route(api, asked))
+        assert (by_route["status"], by_route["detail"]) == (problem["status"], problem["detail"])
+        assert by_route.get("errors") == problem.get("errors")
+    by_http = call(api, name, **asked)
+    by_modern_http = result(post_modern(api, "tools/call", name=name, arguments=asked))
+    told = {name: value for name, value in by_modern_http.items() if name in by_http}
+    assert by_http == told == refused_over_stdio(monkeypatch, api, name, asked)
+    assert (by_http["isError"], "structuredContent" in by_http) == (True, False)
+    (content,) = by_http["content"]
+    said, *lines = content["text"].splitlines()
+    assert said == f"{name} failed: {problem['detail']}"
+    blame = [f"- {error['field']}: {error['message']}" for error in problem.get("errors", ())]
+    assert lines[: len(blame)] == blame
+    assert lines[len(blame) :], "what to do next is missing"
+
+
+# -- Room ----------------------------------------------------------------------------------------
+
+LONG = "The quarry at Oak Hill sells slate and lime. " * 2_200  # 99,000 characters
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_no_answer_is_longer_than_a_client_takes(name):
+    api = api_of()
+    refs = fill(api, *(f"Number {number}. {LONG}" for number in range(4)), LONG)
+    asked: Body = {
+        "get_context": {"task": "quarry", "token_budget": 1_000_000},
+        "query_memory": {"find": "quarry", "k": 100},
+        "expand": {"ref": refs[0], "direction": "neighbors"},
+        "search": {"query": "quarry"},
+        "fetch": {"id": refs[0]},
+        "remember_this": {
+            "content": "\n".join(f"We decided on quarry {n}, which is deep." for n in range(3_000))
+        },
+        "propose_memory": {"content": f"A claim. {LONG}"},
+        "supersede_memory": {"ref": refs[0], "content": f"It closed. {LONG}"},
+        "forget_memory": {"ref": refs[0]},
+    }[name]
+    answer = call(api, name, **asked)
+    assert answer["isError"] is False
+    for part in (answer["structuredContent"], {"text": answer["content"][0]["text"]}):
+        assert answer_tokens(part) <= ANSWER_TOKENS * 1.2  # the text is JSON within JSON here
