@@ -200,6 +200,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "contextpack.openapi.describe_answers",
         "cortex.api.schema.add_problem_responses",
     ],
 }

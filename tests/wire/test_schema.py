@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 from drf_spectacular.validation import validate_schema
+from jsonschema import Draft202012Validator
 
+from tests.clients import api_of
+from tests.wire.asking import ask, expand, ok, query, tool
 from tests.wire.routes import every_route
 
 pytestmark = pytest.mark.django_db
@@ -161,3 +164,47 @@ class TestOpenDoors:
     def test_the_root_leads_to_the_page(self, client):
         response = client.get("/")
         assert (response.status_code, response["Location"]) == (302, "/docs")
+
+
+class TestAnswers:
+    """What generators make types of: the answers are what the document says."""
+
+    def test_real_answers_are_as_the_document_says(self, document):
+        api = api_of()
+        ref = api.remember("Oak is hard. Ana leads the oak project.")["ref"]
+        components = document["components"]
+        told = {
+            "Pack": [
+                ok(ask(api, "oak")),
+                ok(ask(api, "oak", format="smp", session_id="s", model="claude")),
+                ok(ask(api, "zebra", entities=["Zoe"])),
+            ],
+            "QueryAnswer": [
+                query(api, find="oak"),
+                query(api, ask="oak", model="claude"),
+                query(api, find="zqxv"),
+            ],
+            "Expansion": [ok(expand(api, ref)), ok(expand(api, ref, "neighbors"))],
+            "CaptureAnswer": [
+                api.post("captures", {"content": "We decided to paint it red."}).json(),
+                api.post("captures", {"content": "No memory for this."}).json(),
+            ],
+            "MemoryWhole": [ok(api.get(f"memories/{ref}"))],
+            "BulkAnswer": [ok(api.post("memories/bulk", {"memories": [{"content": "Elm."}, {"kind": "x"}]}))],
+            "ToolList": [ok(api.get("tools/schema?format=openai"))],
+            "ToolAnswer": [ok(tool(api, "search", query="oak"))],
+            "Forgotten": [ok(api.delete(f"memories/{ref}"))],
+        }
+        for name, answers in told.items():
+            schema = {"$ref": f"#/components/schemas/{name}", "components": components}
+            for answer in answers:
+                Draft202012Validator(schema).validate(answer)
+
+    def test_what_generators_need_has_a_name(self, document):
+        answers = {
+            operation["operationId"]: operation["responses"].get("200", {}).get("content", {})
+            for _, _, operation in operations(document)
+        }
+        for name in ("post_context", "post_query", "expand", "memories_read", "memories_write_bulk"):
+            assert "$ref" in answers[name]["application/json"]["schema"]
+        assert "text/markdown" in answers["post_context"]
