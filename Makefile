@@ -110,6 +110,21 @@ $(ADAPTERS)/.installed: requirements/adapters.lock
 adapters: $(ADAPTERS)/.installed ## the adapters and recipes against the real frameworks (LangGraph, OpenAI Agents, LlamaIndex, Anthropic)
 	@$(ADAPTERS)/bin/python -m pytest tests/adapters $(PYTEST_FLAGS)
 
+.PHONY: generated conformance
+OUTSIDE := $(or $(CORTEX_VAR_DIR),var)/outside
+$(OUTSIDE)/.installed: tests/outside/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is not here: nothing can be installed from it"; exit 1; }
+	@mkdir -p $(OUTSIDE)
+	@cp tests/outside/package.json tests/outside/package-lock.json $(OUTSIDE)
+	@cd $(OUTSIDE) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+generated: $(ADAPTERS)/.installed $(OUTSIDE)/.installed ## types that generators make of the OpenAPI document, in TypeScript and Python
+	@CORTEX_NODE_MODULES=$(abspath $(OUTSIDE)/node_modules) $(ADAPTERS)/bin/python -m pytest tests/outside $(PYTEST_FLAGS)
+
+conformance: $(RUN) $(OUTSIDE)/.installed ## the protocol's own conformance suite against a live server (needs node 22)
+	@CORTEX_EMBEDDER=hash $(BIN)/python -m tests.outside.conformance $(OUTSIDE)/node_modules
+
 format: $(DEV) ## rewrite the sources in the house style
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .

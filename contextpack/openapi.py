@@ -31,6 +31,7 @@ _WHOLE: Final[Schema] = {
                 "sources": _OBJECTS,
                 "chain": _OBJECTS,
                 "conflicts": _OBJECTS,
+                "decisions": _OBJECTS,
                 "proposes_superseding": _TEXTS,
                 "withheld": {"type": "boolean"},
                 "reviewed_at": {"type": ["string", "null"]},

@@ -254,7 +254,7 @@ LONG = "The quarry at Oak Hill sells slate and lime. " * 2_200  # 99,000 charact
 def test_no_answer_is_longer_than_a_client_takes(name):
     api = api_of()
     refs = fill(api, *(f"Number {number}. {LONG}" for number in range(4)), LONG)
-    asked: Body = {
+    largest: dict[str, Body] = {
         "get_context": {"task": "quarry", "token_budget": 1_000_000},
         "query_memory": {"find": "quarry", "k": 100},
         "expand": {"ref": refs[0], "direction": "neighbors"},
@@ -266,8 +266,8 @@ def test_no_answer_is_longer_than_a_client_takes(name):
         "propose_memory": {"content": f"A claim. {LONG}"},
         "supersede_memory": {"ref": refs[0], "content": f"It closed. {LONG}"},
         "forget_memory": {"ref": refs[0]},
-    }[name]
-    answer = call(api, name, **asked)
+    }
+    answer = call(api, name, **largest[name])
     assert answer["isError"] is False
     for part in (answer["structuredContent"], {"text": answer["content"][0]["text"]}):
         assert answer_tokens(part) <= ANSWER_TOKENS * 1.2  # the text is JSON within JSON here
