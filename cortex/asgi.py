@@ -8,3 +8,4 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
 application = get_asgi_application()
 import_module("memories.search.worker").worker.start()
+import_module("memories.proposing.worker").worker.start()

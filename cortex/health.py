@@ -9,12 +9,16 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
+from memories.proposing import backlog as captures
+from memories.proposing.chat import active_model
+from memories.proposing.worker import worker as extractor
 from memories.search import backlog, embedding, fulltext
 from memories.search.worker import worker
 
 OK: Final = "ok"
 _TOLD_ONLY: Final = frozenset({"embedder"})  # no reason to send requests elsewhere
 _PENDING: Final = "pending_vectors"
+_WAITING: Final = "waiting_captures"
 _PENDING_SECONDS: Final = 5  # anybody may ask, and counting takes time
 _COUNTING_SECONDS: Final = 0.1  # of very many vaults some are left out
 
@@ -29,7 +33,12 @@ def readyz(request: HttpRequest) -> JsonResponse:
     parts = {name: _state(check) for name, check in _CHECKS.items()}
     ready = all(state == OK for name, state in parts.items() if name not in _TOLD_ONLY)
     pending = cache.get_or_set(_PENDING, _pending_vectors, _PENDING_SECONDS) if ready else None
-    told = {**parts, "vectors": _vectors(pending), "pending_vectors": pending}
+    told = {
+        **parts,
+        "vectors": _vectors(pending),
+        "pending_vectors": pending,
+        "extraction": _extraction(ready),
+    }
     return JsonResponse({"status": OK if ready else "unavailable", **told}, status=200 if ready else 503)
 
 
@@ -80,6 +89,19 @@ def _vectors(pending: int | None) -> str:
     if not pending:
         return OK
     return f"waiting: {worker.trouble}" if worker.trouble else "indexing"
+
+
+def _extraction(ready: bool) -> str:
+    """Say whether a language model reads captures, and how many wait for it; they are served as rules read them."""
+    if active_model() is None:
+        return "off"
+    try:
+        count = cache.get_or_set(_WAITING, captures.count_everywhere, _PENDING_SECONDS) if ready else None
+    except DatabaseError:
+        count = None
+    if not count:
+        return "unknown" if count is None else OK
+    return f"{count} waiting" + (f": {extractor.trouble}" if extractor.trouble else "")
 
 
 _CHECKS: Final[Mapping[str, Callable[[], str]]] = {

@@ -35,6 +35,11 @@ CORTEX_EMBED_URL = env.web_address("CORTEX_EMBED_URL", required=CORTEX_EMBEDDER 
 CORTEX_EMBED_KEY = env.text("CORTEX_EMBED_KEY")
 CORTEX_EMBED_MODEL = env.text("CORTEX_EMBED_MODEL")
 CORTEX_EMBED_SECONDS = env.number("CORTEX_EMBED_SECONDS", 5, least=1, most=60)
+# Where it is set, captured text goes to that language model, which may propose memories; else nothing leaves.
+CORTEX_LLM_URL = env.web_address("CORTEX_LLM_URL")
+CORTEX_LLM_KEY = env.text("CORTEX_LLM_KEY")
+CORTEX_LLM_MODEL = env.text("CORTEX_LLM_MODEL")
+CORTEX_LLM_SECONDS = env.number("CORTEX_LLM_SECONDS", 60, least=1, most=600)
 CORTEX_AUTO_APPROVE = env.flag("CORTEX_AUTO_APPROVE", default=True)
 CORTEX_OAUTH = env.flag("CORTEX_OAUTH", default=False)
 CORTEX_PUBLIC_URL = env.own_address("CORTEX_PUBLIC_URL", for_oauth=CORTEX_OAUTH)

@@ -11,3 +11,4 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cortex.settings")
 application = accept_chunks(get_wsgi_application())
 # Models are made ready only now: none can be imported before Django is.
 import_module("memories.search.worker").worker.start()
+import_module("memories.proposing.worker").worker.start()

@@ -28,3 +28,6 @@ server_swept = Signal()
 
 Arguments: now (datetime). A receiver returns a mapping of what it dropped to how much, or None.
 """
+
+capture_waits = Signal()
+"""Sent once a capture is committed that a language model has yet to read. No arguments, no answer."""

@@ -9,6 +9,9 @@ from django.utils import timezone
 from memories.access import Caller
 from memories.core.kinds import Kind, MemoryLayer, Status
 from memories.models import Capture, Memory
+from memories.proposing import backlog as captures
+from memories.proposing.chat import active_model
+from memories.proposing.worker import worker
 from memories.reading import conflicts_visible_to
 from memories.search import vectors
 from memories.search.embedding import Embedder, EmbedderUnavailable, active_embedder
@@ -30,6 +33,7 @@ def stats_of(caller: Caller) -> dict[str, Any]:
         "superseded": figures["superseded"],
         **{name: _breakdown(caller, column, words) for name, (column, words) in _BREAKDOWNS.items()},
         "pending_vectors": _pending_vectors(caller),
+        "extraction": _extraction(caller),
         "embedder": None if embedder is None else _told_of(embedder),
         "sizes": _sizes(caller, characters=figures["characters"] or 0),
     }
@@ -47,6 +51,17 @@ def _pending_vectors(caller: Caller) -> int:
     if caller.projects is None:
         return vectors.pending(caller.vault.pk, rows.count())
     return len(vectors.missing(caller.vault.pk, list(rows.values_list("pk", flat=True))))
+
+
+def _extraction(caller: Caller) -> dict[str, Any] | None:
+    """Tell how many captures wait for the language model, and why it does not answer; None where there is none."""
+    if active_model() is None:
+        return None
+    return {
+        "pending_captures": captures.waiting(caller.vault.pk, projects=caller.projects),
+        "trouble": worker.trouble or None,
+        "failures": worker.failures,
+    }
 
 
 def _breakdown(caller: Caller, column: str, words: type[Any]) -> dict[str, int]:

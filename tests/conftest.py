@@ -41,6 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _plain_settings(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.CORTEX_EMBEDDER = "hash"
+    settings.CORTEX_LLM_URL = ""
     settings.CORTEX_API_KEY = ""
     settings.CORTEX_AUTO_APPROVE = True
     settings.CORTEX_THROTTLE = ""

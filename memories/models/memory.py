@@ -27,10 +27,21 @@ class Capture(TenantModel):
     )
     occurred_at = models.DateTimeField(null=True, blank=True)
     captured_at = models.DateTimeField(default=timezone.now)
+    awaits_extraction = models.BooleanField(
+        default=False, editable=False, help_text="a language model has yet to read it"
+    )
+    extraction_tries = models.PositiveSmallIntegerField(default=0, editable=False)
 
     class Meta:
         constraints: ClassVar = [models.UniqueConstraint(fields=["vault", "ref"], name="capture_ref_once")]
-        indexes: ClassVar = [models.Index(fields=["vault", "content_hash"], name="capture_by_content")]
+        indexes: ClassVar = [
+            models.Index(fields=["vault", "content_hash"], name="capture_by_content"),
+            models.Index(
+                fields=["vault", "id"],
+                condition=models.Q(awaits_extraction=True),
+                name="capture_to_extract",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.ref

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
+from django.conf import settings
 from django.db import transaction
 
 from cortex.errors import CortexError, Unprocessable
@@ -13,6 +15,7 @@ from memories.core.extraction import Draft, extract
 from memories.core.kinds import Author, Kind
 from memories.core.text import content_hash, normalise
 from memories.models import Capture, Memory, Scope
+from memories.signals import capture_waits
 from memories.writing.citing import capture_url
 from memories.writing.inputs import (
     CONTENT_LIMIT,
@@ -48,6 +51,8 @@ def capture(caller: Caller, given: CaptureInput, *, now: datetime) -> CaptureOut
         kept, created = _keep(caller, _masked(replace(given, content=new)), now=now)
         drafts = _drafts(caller, kept)
         results = store_claims(caller, drafts, status=status_deserved(caller), now=now)
+        if kept.awaits_extraction:
+            transaction.on_commit(partial(capture_waits.send, sender=Capture))
         return CaptureOutcome(capture=kept, memories=_distinct(results), created=created)
 
 
@@ -83,6 +88,7 @@ def _keep(caller: Caller, given: CaptureInput, *, now: datetime) -> tuple[Captur
         source=given.source,
         occurred_at=given.occurred_at,
         captured_at=now,
+        awaits_extraction=bool(settings.CORTEX_LLM_URL),
     )
     return made, True
 

@@ -5,11 +5,9 @@ reads go on by words alone and what was written waits; for a while after that no
 """
 
 import http.client
-import json
 import logging
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -17,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from memories.outside import post_json, said_of
 from memories.search.embedding.base import EmbedderUnavailable, Vectors, normalised, says_something, windows
 from memories.search.embedding.common import SENTENCES
 
@@ -26,10 +25,8 @@ MOST_WINDOWS: Final = 8
 TEXTS_AT_ONCE: Final = 32
 BATCH_SECONDS: Final = 60.0  # nobody waits for these
 QUIET_SECONDS: Final = 15.0  # after a failure, how long a question is not even asked
-ANSWER_LIMIT_BYTES: Final = 64 * 1024 * 1024
 MODEL_LENGTH: Final = 80
 _REFUSED: Final = frozenset({400, 413, 422})  # the text, not the server, is to blame
-_PIECE: Final = 65_536
 _PLAIN: Final = "text"  # what any model takes
 
 log = logging.getLogger(__name__)
@@ -72,7 +69,6 @@ class EndpointEmbedder:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._opener = urllib.request.build_opener(_NoRedirect)
         self._dimension: int | None = None
         self._common = np.zeros(0, dtype=np.float32)
         self._quiet_until = 0.0  # by the monotonic clock
@@ -164,7 +160,7 @@ class EndpointEmbedder:
             rows = _rows_of(body, count=len(texts))
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._quiet_until = time.monotonic() + QUIET_SECONDS
-            raise EmbedderUnavailable(f"the embedding server does not answer: {_said_of(error)}") from error
+            raise EmbedderUnavailable(f"the embedding server does not answer: {said_of(error)}") from error
         self._quiet_until = 0.0
         self._learn(rows.shape[1])
         yield from normalised(rows)
@@ -184,40 +180,13 @@ class EndpointEmbedder:
             where it does not answer, or something else than JSON.
         """
         named = {"model": self._endpoint.model} if self._endpoint.model else {}
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if self._endpoint.key:
-            headers["Authorization"] = f"Bearer {self._endpoint.key}"
-        data = json.dumps({**body, **named}).encode()
-        request = urllib.request.Request(self._endpoint.address, data=data, headers=headers, method="POST")
-        deadline = time.monotonic() + seconds
+        address, key = self._endpoint.address, self._endpoint.key
         try:
-            with self._opener.open(request, timeout=seconds) as response:
-                return json.loads(_read(response, deadline=deadline))
+            return post_json(address, {**body, **named}, key=key, seconds=seconds)
         except urllib.error.HTTPError as error:
-            error.close()
             if error.code in _REFUSED:
                 raise _RefusedText(f"HTTP {error.code}") from None
             raise
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """The key goes to the server that was named, and to no other."""
-
-    def redirect_request(self, *about: Any, **more: Any) -> None:
-        return None
-
-
-def _read(response: Any, *, deadline: float) -> bytes:
-    """Read an answer that may come in a trickle, or without end."""
-    pieces, size = [], 0
-    while piece := response.read1(_PIECE):
-        pieces.append(piece)
-        size += len(piece)
-        if size > ANSWER_LIMIT_BYTES:
-            raise ValueError("the answer is too large")
-        if time.monotonic() > deadline:
-            raise TimeoutError("the answer took too long")
-    return b"".join(pieces)
 
 
 def _rows_of(body: Any, *, count: int) -> Vectors:
@@ -233,12 +202,3 @@ def _rows_of(body: Any, *, count: int) -> Vectors:
     if rows.ndim != 2 or len(rows) != count or not rows.shape[1] or not np.isfinite(rows).all():
         raise ValueError("the answer holds other embeddings than were asked for")
     return rows
-
-
-def _said_of(error: Exception) -> str:
-    """Tell what went wrong without the address, which may carry a secret."""
-    if isinstance(error, urllib.error.HTTPError):
-        return f"HTTP {error.code}"
-    reason = getattr(error, "reason", None)
-    cause = reason if isinstance(reason, Exception) else error
-    return str(cause) if isinstance(cause, ValueError) else type(cause).__name__

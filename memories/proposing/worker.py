@@ -1,0 +1,97 @@
+"""The server's thread that lets a language model read what was captured. No answer ever waits for it.
+
+It runs in server processes only (`start`), where a model is configured; a fork starts its own. What waits is a column
+of the captures, so nothing is lost with it; `manage.py extract` does the same by hand.
+"""
+
+import atexit
+import logging
+import os
+import threading
+from typing import Any, Final
+
+from django.db import Error, connection
+
+from memories.models import Vault
+from memories.proposing import backlog
+from memories.proposing.chat import ModelUnavailable, active_model
+from memories.signals import capture_waits
+
+RESCAN_SECONDS: Final = 60.0
+FIRST_RETRY_SECONDS: Final = 5.0
+LAST_RETRY_SECONDS: Final = 300.0
+STOP_SECONDS: Final = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class ExtractionWorker:
+    """At most one thread in a process."""
+
+    def __init__(self) -> None:
+        self._is_on = False
+        self._renew()
+
+    def start(self) -> None:
+        if active_model() is not None:
+            self._is_on = True
+            self._ensure_running()
+
+    def wake(self, **told: Any) -> None:
+        """Tell that something was just captured."""
+        if self._is_on:
+            self._woken.set()
+            self._ensure_running()
+
+    def stop(self) -> None:
+        """End after the capture under way; what waits goes on waiting."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join(STOP_SECONDS)
+
+    def forked(self) -> None:
+        self._renew()
+
+    def _renew(self) -> None:
+        self.trouble, self.failures = "", 0  # why what waits is not read just now; how often that was so
+        self._guard = threading.Lock()
+        self._woken, self._stopping = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def _ensure_running(self) -> None:
+        with self._guard:
+            if (self._thread is None or not self._thread.is_alive()) and not self._stopping.is_set():
+                self._thread = threading.Thread(target=self._run, name="extraction", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        retry = FIRST_RETRY_SECONDS
+        while not self._stopping.is_set():
+            try:
+                self._look()
+                self.trouble, retry = "", FIRST_RETRY_SECONDS
+            except (ModelUnavailable, Error) as error:
+                said = error.detail if isinstance(error, ModelUnavailable) else type(error).__name__
+                if said != self.trouble:
+                    log.warning("captures wait for the language model", extra={"reason": said})
+                self.trouble, self.failures = said, self.failures + 1
+                self._stopping.wait(retry)
+                retry = min(2 * retry, LAST_RETRY_SECONDS)
+                continue
+            finally:
+                connection.close()
+            self._woken.wait(RESCAN_SECONDS)
+            self._woken.clear()
+
+    def _look(self) -> None:
+        for vault in list(Vault.objects.order_by("pk")):
+            for _ in backlog.work_off(vault):
+                if self._stopping.is_set():
+                    return
+
+
+worker: Final = ExtractionWorker()
+capture_waits.connect(worker.wake)
+atexit.register(worker.stop)
+os.register_at_fork(after_in_child=worker.forked)
