@@ -1,5 +1,6 @@
 """The delta of a session: examples first, then the law that the client's set is the server's known-set."""
 
+import os
 from dataclasses import dataclass, field
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis.stateful import (
     consumes,
     initialize,
     invariant,
+    precondition,
     rule,
 )
 
@@ -427,6 +429,7 @@ def test_the_log_is_looked_at_only_where_an_answer_was_lost():
 
 # -- The law --------------------------------------------------------------------------------------
 
+EXAMPLES = max(100, int(os.environ.get("DELTA_LAW_EXAMPLES", "0")))
 REFS = tuple("abcdefghij")
 REQUESTS = st.integers(0, 2).map("q{}".format)
 PACKS = st.lists(
@@ -568,6 +571,14 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
         client = self.clients[who]
         client.lost |= refs & client.held.keys()
 
+    @precondition(lambda self: self.server.state.delta_cursor > self.server.state.first_base)
+    @rule(certain=st.integers(0, 3))
+    def end(self, certain):
+        """Now and then the session ends; one of the same name counts its cursors on."""
+        if not certain:
+            last = self.server.state.delta_cursor
+            self.server.state, self.server.log = SessionState(delta_cursor=last, first_base=last), []
+
     @rule(old=st.sampled_from(REFS), head=st.sampled_from(REFS))
     def supersede(self, old, head):
         if old != head and head not in self.heads and old not in self.heads and head not in self.withdrawn:
@@ -591,4 +602,4 @@ class TheClientHoldsWhatTheServerKnows(RuleBasedStateMachine):
 
 
 TestTheLaw = TheClientHoldsWhatTheServerKnows.TestCase
-TestTheLaw.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestTheLaw.settings = settings(max_examples=EXAMPLES, stateful_step_count=30, deadline=None)
