@@ -100,7 +100,9 @@ def test_reads_are_answered_while_forty_sessions_wait_for_a_held_writer(busy):
     assert SEATS <= told.total() <= WORKERS * SEATS
     with closing(busy.client()) as client:
         listed = client.get("/v1/sessions").json()["results"]
-    reached = {each["session_id"]: int(each["cursor"]) for each in listed}
+    reached = {
+        each["session_id"]: int(each["cursor"]) for each in listed if each["session_id"].startswith("chat-")
+    }
     assert told == Counter(
         (name, cursor) for name, last in reached.items() for cursor in range(1, last + 1)
     ), "each answer has a cursor of its own, and no refused call has one"
