@@ -139,6 +139,10 @@ class ExpandSerializer(StrictSerializer):
         max_length=CURSOR_LIMIT, help_text="a memory's or capture's ref; a mqlc: cursor for more"
     )
     direction = serializers.ChoiceField(choices=_choices(Expand), default=Expand.DOCUMENT.value)
+    as_of = MomentField(required=False, allow_null=True, help_text="what was true then; not with more")
+    known_at = MomentField(
+        required=False, allow_null=True, help_text="by what was known here then; not with more"
+    )
 
 
 class ToolCallSerializer(StrictSerializer):

@@ -9,7 +9,7 @@ from django.conf import settings
 
 from contextpack.answering import CURSOR_HEADER, DELTA_CURSOR_HEADER, DELTA_HEADER, answer_context
 from contextpack.core.mql import MQL_SCHEMA, Expand, Mql, parse_mql
-from contextpack.navigating import expand
+from contextpack.navigating import expand, expand_as_asked
 from contextpack.querying import answer_query
 from contextpack.resultschemas import (
     EXPAND_RESULT,
@@ -184,8 +184,7 @@ def _query_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result
 
 
 def _expand(caller: Caller, arguments: Arguments, now: datetime) -> Result:
-    asked = ExpandSerializer.read(arguments)
-    return expand(caller, ref=asked["ref"], direction=Expand(asked["direction"]), now=now)
+    return expand_as_asked(caller, ExpandSerializer.read(arguments), now=now)
 
 
 def _search(caller: Caller, arguments: Arguments, now: datetime) -> Result:

@@ -97,6 +97,8 @@ EXPAND: Final = taking(
         "direction": choice(
             "document: all of it; neighbors: what shares its entities; more: next page", Expand
         ),
+        "as_of": moment("what was true then; not with more"),
+        "known_at": moment("what was known here then; not with more"),
     },
     required=["ref"],
 )

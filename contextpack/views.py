@@ -13,8 +13,8 @@ from rest_framework.views import APIView
 
 from contextpack.answering import answer_context
 from contextpack.books import find_pin, find_receipt, receipt_as_wire, why_not
-from contextpack.core.mql import MQL_SCHEMA, Expand, from_query_params, parse_mql
-from contextpack.navigating import expand
+from contextpack.core.mql import MQL_SCHEMA, from_query_params, parse_mql
+from contextpack.navigating import expand_as_asked
 from contextpack.querying import answer_query
 from contextpack.replaying import replay
 from contextpack.serializers import (
@@ -108,8 +108,7 @@ class ExpandView(APIView):
     @extend_schema(operation_id="expand", parameters=[ExpandSerializer], responses={200: OpenApiTypes.OBJECT})
     def get(self, request: Request) -> Response:
         asked = ExpandSerializer.from_request(request)
-        direction = Expand(asked["direction"])
-        return Response(expand(caller_of(request), ref=asked["ref"], direction=direction, now=timezone.now()))
+        return Response(expand_as_asked(caller_of(request), asked, now=timezone.now()))
 
 
 class ReceiptView(APIView):

@@ -2,13 +2,14 @@
 
 from memories.admin.evidence import CaptureAdmin, MemoryAdmin
 from memories.admin.front import add_cards
-from memories.admin.links import ConflictAdmin, EntityAdmin, TombstoneAdmin
+from memories.admin.links import ConflictAdmin, DecisionAdmin, EntityAdmin, TombstoneAdmin
 from memories.admin.vaults import AccessTokenAdmin, VaultAdmin
 
 __all__ = [
     "AccessTokenAdmin",
     "CaptureAdmin",
     "ConflictAdmin",
+    "DecisionAdmin",
     "EntityAdmin",
     "MemoryAdmin",
     "TombstoneAdmin",

@@ -18,7 +18,7 @@ from memories.admin.evidence import first_texts, texts_by_id
 from memories.admin.filters import SetOrNot
 from memories.admin.linking import list_url, row_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
-from memories.models import Alias, Conflict, Entity, Memory, Mention, Tombstone, Vault
+from memories.models import Alias, Conflict, Decision, Entity, Memory, Mention, Tombstone, Vault
 from memories.writing.forgetting import forget_entity
 from memories.writing.inputs import EntityErasure
 from memories.writing.resolving import KEEP_BOTH, resolve_conflict
@@ -198,3 +198,17 @@ class TombstoneAdmin(VaultScopedAdmin):
     ordering = ("-forgotten_at", "-pk")
     search_fields = ("=ref", "actor")
     fields = ("ref", "vault", "forgotten_at", "actor")
+
+
+# -- Decisions -----------------------------------------------------------------------------------
+
+
+@admin.register(Decision)
+class DecisionAdmin(VaultScopedAdmin):
+    """Who decided what and when; the words that a decision keeps stand on the page of its memory."""
+
+    list_display = ("ref", "verb", "memory", "other", "actor", "at", "undone_at")
+    list_filter = (VaultFilter, "verb", "at")
+    ordering = ("-at", "-pk")
+    search_fields = ("=ref", "=memory", "=other", "actor")
+    fields = ("ref", "vault", "verb", ("memory", "other"), ("actor", "at"), ("undoes", "undone_at"))

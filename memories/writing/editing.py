@@ -196,6 +196,8 @@ def _drop_own_captures(memory: Memory) -> list[dict[str, Any]]:
 
 
 def _bring_back_captures(memory: Memory, rows: Sequence[dict[str, Any]]) -> None:
+    here = Capture.objects.filter(vault_id=memory.vault_id, ref__in=[row["ref"] for row in rows])
+    delete_rows(here)  # an import may have brought them back
     for row in rows:
         seen, taken = row["occurred_at"], datetime.fromisoformat(row["captured_at"])
         capture = Capture.objects.create(
@@ -209,11 +211,13 @@ def _bring_back_captures(memory: Memory, rows: Sequence[dict[str, Any]]) -> None
             occurred_at=None if seen is None else datetime.fromisoformat(seen),
             captured_at=taken,
         )
+        url = capture_url(capture.ref)
+        delete_rows(Source.objects.filter(vault_id=memory.vault_id, memory_id=memory.pk, url=url))
         Source.objects.create(
             vault_id=memory.vault_id,
             memory_id=memory.pk,
             capture_id=capture.pk,
-            url=capture_url(capture.ref),
+            url=url,
             title=row["title"],
             added_at=taken,
         )

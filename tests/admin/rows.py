@@ -10,7 +10,7 @@ from django.test import Client
 from contextpack.models import Pin, Receipt
 from memories.access import operator_of
 from memories.admin.linking import list_url, row_url
-from memories.models import Capture, Conflict, Memory, Tombstone, Vault
+from memories.models import Capture, Conflict, Decision, Memory, Tombstone, Vault
 from memories.writing.naming import link_entities
 from sessions.core.delta import Served
 from sessions.models import WorkingSession
@@ -56,6 +56,12 @@ def make_capture(vault: Vault, content: str = "What was said", **fields: Any) ->
 
 def make_tombstone(vault: Vault, ref: str = "mem_gone") -> Tombstone:
     return Tombstone.objects.create(vault=vault, ref=ref, actor="operator")
+
+
+def make_decision(memory: Memory, **fields: Any) -> Decision:
+    return Decision.objects.create(
+        vault_id=memory.vault_id, memory=memory.ref, verb="approve", actor="operator", **fields
+    )
 
 
 def served(ref: str, **fields: Any) -> dict[str, Any]:
@@ -138,6 +144,7 @@ def make_everything(vault: Vault, number: int, text: str = "Rows fill a page") -
     make_conflict(left, right)
     make_capture(vault, f"{text}: capture {number}")
     make_tombstone(vault, f"mem_gone{number}")
+    make_decision(left)
     make_session(vault, left.ref, right.ref, session_id=f"chat-{number}")
     make_receipt(vault, items=[served(left.ref)], fates=[left_out(right.ref)])
     make_pin(vault, left.ref, ref=f"pin_{number}")

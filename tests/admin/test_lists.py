@@ -12,12 +12,12 @@ from django.urls import reverse
 from contextpack.models import Pin, Receipt
 from memories.admin.linking import list_url
 from memories.admin.scoping import VaultScopedAdmin
-from memories.models import AccessToken, Capture, Conflict, Entity, Memory, Tombstone, Vault
+from memories.models import AccessToken, Capture, Conflict, Decision, Entity, Memory, Tombstone, Vault
 from sessions.models import WorkingSession
 from tests.admin.rows import decide, listed, make_conflict, make_everything, make_receipt, mention, shown
 from tests.factories import make_memory, make_token, make_vault
 
-TENANT_MODELS = (Memory, Capture, Entity, Conflict, Tombstone, WorkingSession, Receipt, Pin)
+TENANT_MODELS = (Memory, Capture, Entity, Conflict, Decision, Tombstone, WorkingSession, Receipt, Pin)
 FEW, MANY = 2, 30
 MOST_STATEMENTS = 12
 

@@ -6,7 +6,7 @@ import pytest
 import time_machine
 
 from tests.clients import api_of
-from tests.wire.asking import ask, blamed, expand, items, ok, query, refs, smp
+from tests.wire.asking import ask, blamed, expand, items, ok, query, refs, smp, use
 
 pytestmark = pytest.mark.django_db
 
@@ -191,3 +191,33 @@ class TestEdges:
         with time_machine.travel(at(1), tick=False):
             ref = api.remember("The gate will be painted", occurred_at=at(30).isoformat())["ref"]
             assert refs(smp(api, "gate")) == [ref]
+
+    def test_recency_is_measured_from_as_of(self, api):
+        """What was said lately then is as recent as if it were then."""
+        task, old, new = "gate paint", "The gate got red paint", "The gate needs new paint"
+        with time_machine.travel(at(1), tick=False):
+            api.remember(old)
+        with time_machine.travel(at(25), tick=False):
+            api.remember(new)
+            then = smp(api, task, model="claude")
+        later = datetime(2029, 3, 1, tzinfo=UTC)
+        with time_machine.travel(later, tick=False):
+            moments = {"as_of": at(25).isoformat(), "known_at": at(25).isoformat()}
+            assert smp(api, task, model="claude", **moments)["items"] == then["items"]
+            ids = {
+                name: smp(api, task, model="claude", **asked)["receipt"]["id"]
+                for name, asked in (("then", moments), ("now", {}))
+            }
+            utility = {
+                name: [item["utility"] for item in api.get(f"receipts/{ref}").json()["items"]]
+                for name, ref in ids.items()
+            }
+        assert all(a > b for a, b in zip(utility["then"], utility["now"], strict=True))
+
+    def test_the_tools_take_both_moments(self, api):
+        with time_machine.travel(at(5), tick=False):
+            ref = api.remember("The gate was locked", occurred_at=at(1).isoformat())["ref"]
+        for known_at, expected in ((4, []), (6, [ref])):
+            moments = {"as_of": at(2).isoformat(), "known_at": at(known_at).isoformat()}
+            assert refs(use(api, "get_context", task="gate", format="smp", **moments)) == expected
+            assert refs(use(api, "query_memory", find="gate", **moments)) == expected

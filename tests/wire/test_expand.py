@@ -8,7 +8,7 @@ import time_machine
 from memories.core.kinds import Kind, Status
 from tests.clients import api_of
 from tests.factories import LONG_AGO
-from tests.wire.asking import blamed, expand, fill, get, ok, query, refs
+from tests.wire.asking import blamed, expand, fill, get, ok, query, refs, tool
 from tests.wire.corpora import make_corpus
 
 pytestmark = pytest.mark.django_db
@@ -177,3 +177,94 @@ class TestRefusals:
         make_corpus(api.vault, 30)
         for ref in refs(query(api, ask="search index", k=20)):
             assert ok(expand(api, ref))["document"]["ref"] == ref
+
+
+class TestMoments:
+    """`as_of` and `known_at`: the table was of oak until the third day; that was written down on the fifth."""
+
+    @staticmethod
+    def at(day: int) -> datetime:
+        return datetime(2026, 3, day, 12, tzinfo=UTC)
+
+    @pytest.fixture
+    def told(self, api):
+        with time_machine.travel(self.at(1), tick=False) as clock:
+            table = api.remember("The table of Ana is of oak", entities=["Ana"])["ref"]
+            chair = api.remember("The chair of Ana is of oak", entities=["Ana"])["ref"]
+            clock.move_to(self.at(5))
+            body = {"content": "The table of Ana is of ash", "reason": "sold", "entities": ["Ana"]}
+            ash = api.post(
+                f"memories/{table}/supersede", {**body, "valid_from": self.at(3).isoformat()}
+            ).json()["ref"]
+            clock.move_to(self.at(7))
+            beech = api.post(f"memories/{ash}/supersede", {**body, "content": "It is of beech"}).json()["ref"]
+        return {"table": table, "chair": chair, "ash": ash, "beech": beech}
+
+    def ask(self, api, ref, direction="document", **days):
+        moments = {name: self.at(day).isoformat() for name, day in days.items()}
+        body = ok(get(api, "expand", ref=ref, direction=direction, **moments))
+        called = ok(tool(api, "expand", ref=ref, direction=direction, **moments))["result"]
+        assert called == body
+        return body
+
+    @pytest.mark.parametrize(
+        ("as_of", "known_at", "near"),
+        [(9, 9, "beech"), (4, 4, "table"), (4, 6, "ash"), (2, 9, "table"), (9, 6, "ash"), (9, 4, "table")],
+    )
+    def test_neighbours_were_true_and_known_then(self, api, told, as_of, known_at, near):
+        body = self.ask(api, told["chair"], "neighbors", as_of=as_of, known_at=known_at)
+        assert refs(body) == [told[near]]
+
+    @pytest.mark.parametrize(
+        ("known_at", "line"),
+        [(9, ["table", "ash", "beech"]), (6, ["table", "ash"]), (4, [])],
+    )
+    def test_a_history_tells_what_was_known_then(self, api, told, known_at, line):
+        document = self.ask(api, told["table"], known_at=known_at)["document"]
+        assert [step["ref"] for step in document["chain"]] == [told[name] for name in line]
+        assert document["superseded_by"] == (told["ash"] if line else None)
+        if line:
+            assert document["chain"][-1]["superseded_by"] is None
+            assert (document["chain"][0]["reason"], document["chain"][0]["at"]) == (
+                "sold",
+                self.at(5).isoformat(),
+            )
+
+    @pytest.mark.parametrize("direction", ["document", "neighbors"])
+    def test_what_was_recorded_later_is_absent(self, api, told, direction):
+        body = self.ask(api, told["ash"], direction, known_at=4)
+        assert (body["document"], body["items"], body["entities"]) == (None, [], [])
+        assert told["ash"] not in str(self.ask(api, told["table"], known_at=4))
+
+    @pytest.mark.parametrize(("day", "seen"), [(2, False), (3, True), (4, True)])
+    def test_what_was_not_true_yet_has_no_document(self, api, told, day, seen):
+        assert (self.ask(api, told["ash"], as_of=day)["document"] is not None) == seen
+
+    def test_an_end_is_not_within(self, api):
+        ref = api.remember("Oak was dear", valid_from="2026-03-01", valid_to="2026-03-05")["ref"]
+        for as_of, seen in (("2026-03-04T23:59:59Z", True), ("2026-03-05", False)):
+            assert (ok(get(api, "expand", ref=ref, as_of=as_of))["document"] is not None) == seen
+
+    def test_a_conflict_is_open_until_it_was_resolved(self, api):
+        with time_machine.travel(self.at(1), tick=False) as clock:
+            left = api.remember("Rate limit is 60 per minute")["ref"]
+            clock.move_to(self.at(3))
+            right = api.remember("Rate limit is 600 per minute")["ref"]
+            conflict = api.get("conflicts").json()["results"][0]["id"]
+            clock.move_to(self.at(5))
+            api.post(f"conflicts/{conflict}/resolve", {"keep": "both"})
+        for day, told in ((2, []), (4, [None]), (6, ["both"])):
+            conflicts = self.ask(api, left, known_at=day)["document"]["conflicts"]
+            assert [each["resolution"] for each in conflicts] == told
+        assert right not in str(self.ask(api, left, known_at=2))
+
+    def test_more_has_moments_of_its_own(self, api):
+        fill(api, "Oak is hard", "Oak is old")
+        cursor = query(api, find="oak", k=1)["cursor"]
+        response = get(api, "expand", ref=cursor, direction="more", as_of="2026-01-01")
+        assert (response.status_code, blamed(response)) == (422, {"as_of"})
+
+    @pytest.mark.parametrize("name", ["as_of", "known_at"])
+    def test_what_is_no_moment_is_refused(self, api, name):
+        (ref,) = fill(api, "Oak is hard")
+        assert blamed(get(api, "expand", ref=ref, **{name: "yesterday"})) == {name}

@@ -177,6 +177,16 @@ def test_no_circle_is_closed():
     assert supersede(api, c, replacement=b).status_code == 409
 
 
+def test_a_proposal_that_would_close_a_circle_is_not_carried_out():
+    api = api_of()
+    a = api.remember("Alpha", author="user")["ref"]
+    b = api.post(f"memories/{a}/supersede", {"content": "Beta"}).json()["ref"]
+    assert supersede(api, b, replacement=a).status_code == 200
+    response = api.post(f"memories/{b}/approve")
+    assert (response.status_code, "circle" in response.json()["detail"]) == (409, True)
+    assert api.get(f"memories/{a}").json()["superseded_by"] is None
+
+
 def test_a_long_chain_is_told_and_closed_to_circles(django_assert_max_num_queries):
     api = api_of()
     refs = [make_memory(api.vault, content=f"Version {n}", index=False).ref for n in range(500)]
