@@ -102,7 +102,7 @@ bench: $(RUN) ## latency, ingest and packing figures of this machine, and what e
 
 .PHONY: adapters
 $(ADAPTERS)/.installed: requirements/adapters.lock
-	@echo "Installing the frameworks that the adapters are for (400 MB) …"
+	@echo "Installing the frameworks that the adapters are for (550 MB) …"
 	@$(PYTHON) -m venv $(ADAPTERS)
 	@$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/adapters.lock
 	@touch $@
