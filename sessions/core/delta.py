@@ -15,8 +15,8 @@ server's known-set. One exception is wanted: in ids mode a withdrawn memory leav
 no redacted id may be announced there; content mode names it in `retracted`.
 
 Nothing leaves the known-set unsaid for want of room either: beyond `SESSION_KNOWN_CAP` those served longest ago are
-`evicted`, cold or not, and are `new` again when they are next served. What the answer itself serves is never among
-them, so a pack larger than the cap is held whole. In content mode that is the only reason to evict: a text that was
+`evicted`, cold or not, and are `new` again when they are next served. What the answer itself serves, or names as
+a replacement, is never among them, so a pack larger than the cap is held whole. In content mode that is the only reason to evict: a text that was
 sent is not sent a second time because nobody asked for it in between.
 
 A further page of an answer belongs to the turn that it continues: it makes an answer and no turn, so that nobody
