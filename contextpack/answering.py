@@ -72,7 +72,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class Told:
     """What the session and the books add to a pack."""
 
     delta: Delta | None
@@ -94,11 +94,11 @@ def answer_context(caller: Caller, request: ContextRequest) -> Answer:
         pack = assemble(pool, request)
         told = _record(caller, request, pool, pack)
         if told is not None:
-            return _render(caller, request, pack, told)
+            return render(caller, request, pack, told)
     raise Unavailable("what this pack would hold is being withdrawn; try again")
 
 
-def _record(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> _Told | None:
+def _record(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> Told | None:
     """Step the session and write receipt and pin, all of it or none.
 
     Returns: None, and nothing is written, where not all of the pack may be served any more. An answer that
@@ -108,7 +108,7 @@ def _record(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> 
     if request.session_id is None and not request.pin:
         if receipt:
             save_patiently(receipt)
-        return _Told(delta=None, attached=(), receipt=receipt, pin=None)
+        return Told(delta=None, attached=(), receipt=receipt, pin=None)
     with transaction.atomic():
         if not is_still_served(caller, pack, at=request.now, hold=request.pin):
             return None
@@ -116,7 +116,7 @@ def _record(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> 
         pin = keep_pin(caller, request, pack) if request.pin else None
         if receipt:
             receipt.save(force_insert=True)
-    return _Told(delta=delta, attached=attached, receipt=receipt, pin=pin)
+    return Told(delta=delta, attached=attached, receipt=receipt, pin=pin)
 
 
 def _step(caller: Caller, request: ContextRequest, pack: Pack) -> tuple[Delta | None, tuple[Item, ...]]:
@@ -200,7 +200,8 @@ def _stated(moment: datetime, request: ContextRequest) -> datetime | None:
 # -- Rendering -----------------------------------------------------------------------------------
 
 
-def _render(caller: Caller, request: ContextRequest, pack: Pack, told: _Told) -> Answer:
+def render(caller: Caller, request: ContextRequest, pack: Pack, told: Told) -> Answer:
+    """Return a recorded pack as its request wants it: what is sent, byte for byte."""
     send_refs, sent = _travelling(request, pack, told)
     cursor = next_page(caller, request, pack)
     headers = {CONTENT_SHARE: _content_share(sent)}
@@ -225,7 +226,7 @@ def _render(caller: Caller, request: ContextRequest, pack: Pack, told: _Told) ->
     return Answer(body=body, content_type=JSON_TYPE, headers=headers)
 
 
-def _beside_text(told: _Told, cursor: str | None) -> dict[str, str]:
+def _beside_text(told: Told, cursor: str | None) -> dict[str, str]:
     handles = {
         CURSOR_HEADER: cursor,
         DELTA_CURSOR_HEADER: str(told.delta.cursor) if told.delta else None,
@@ -235,7 +236,7 @@ def _beside_text(told: _Told, cursor: str | None) -> dict[str, str]:
     return {name: handle for name, handle in handles.items() if handle is not None}
 
 
-def _travelling(request: ContextRequest, pack: Pack, told: _Told) -> tuple[frozenset[str] | None, Pack]:
+def _travelling(request: ContextRequest, pack: Pack, told: Told) -> tuple[frozenset[str] | None, Pack]:
     """Return which refs travel (None: all) and the pack with the heads beside it, its budget as it is sent."""
     if told.delta is None or request.delta is not DeltaMode.CONTENT:
         return None, pack

@@ -3,7 +3,7 @@ from django.apps import AppConfig
 
 class ContextpackConfig(AppConfig):
     name = "contextpack"
-    verbose_name = "context packs"
+    verbose_name = "Packs"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -123,6 +123,8 @@ def _asked(request: ContextRequest) -> dict[str, Any]:
         "delta": request.delta.value,
         "since": request.since,
         "page": bool(request.already_sent),
+        "legend": request.legend,
+        "pin": request.pin,
     }
 
 
@@ -184,21 +186,30 @@ def keep_pin(caller: Caller, request: ContextRequest, pack: Pack) -> PinStub:
     Returns: the handle; the same pack always has the same.
     """
     body, content_type = pinned_bytes(pack, request)
-    content = digest(body)
-    ref = f"pin_{content.removeprefix('sha256:')[:_PIN_LENGTH]}"
+    stub = _stub_of_pin(body)
     Pin.objects.get_or_create(
         vault_id=caller.vault.pk,
-        ref=ref,
+        ref=stub.id,
         scope=scope_digest(caller.projects),
         defaults={
             "projects": _projects_of(caller),
-            "digest": content,
+            "digest": stub.digest,
             "content_type": content_type,
             "body": body,
             "refs": refs_in(pack),
         },
     )
-    return PinStub(id=ref, digest=content)
+    return stub
+
+
+def pin_of(pack: Pack, request: ContextRequest) -> PinStub:
+    """Return the handle under which a pack is, or would be, kept."""
+    return _stub_of_pin(pinned_bytes(pack, request)[0])
+
+
+def _stub_of_pin(body: bytes) -> PinStub:
+    content = digest(body)
+    return PinStub(id=f"pin_{content.removeprefix('sha256:')[:_PIN_LENGTH]}", digest=content)
 
 
 def pinned_bytes(pack: Pack, request: ContextRequest) -> tuple[bytes, str]:

@@ -15,7 +15,7 @@ from contextpack.core.assembly import assemble
 from contextpack.core.canonical import pack_digest
 from contextpack.core.profiles import resolve_profile
 from contextpack.core.receipts import Matched, mark_of, pool_from_wire, receipt_items
-from contextpack.core.types import Candidate, ContextRequest, Pack, PackFormat, PackLayer, Pool
+from contextpack.core.types import Candidate, ContextRequest, DeltaMode, Pack, PackFormat, PackLayer, Pool
 from contextpack.models import Receipt
 from contextpack.retrieval import eligible, load_candidates, pack_layer
 from cortex.errors import StateConflict
@@ -48,7 +48,7 @@ def replay(caller: Caller, receipt: Receipt, *, now: datetime) -> dict[str, Any]
     """
     if not receipt.pool and receipt.items:
         raise StateConflict("this receipt does not say how its candidates matched")
-    asked = _request_of(receipt)
+    asked = request_of(receipt)
     reader = replace(caller, projects=None if receipt.projects is None else frozenset(receipt.projects))
     stand = _stand(reader, receipt, asked, now=now)
     pack = assemble(Pool(candidates=stand.candidates), asked)
@@ -56,8 +56,11 @@ def replay(caller: Caller, receipt: Receipt, *, now: datetime) -> dict[str, Any]
     return _compared(caller, receipt, pack, stand, unseen=unseen_by(caller, refs), now=now)
 
 
-def _request_of(receipt: Receipt) -> ContextRequest:
-    """Return what was asked, at the moments at which it was asked."""
+def request_of(receipt: Receipt) -> ContextRequest:
+    """Return what was asked, at the moments at which it was asked.
+
+    A receipt from before receipts kept them tells neither a pin nor a left-out legend.
+    """
     asked = receipt.request
     return ContextRequest(
         task=receipt.task,
@@ -71,6 +74,11 @@ def _request_of(receipt: Receipt) -> ContextRequest:
         project=asked["project"],
         layers=tuple(MemoryLayer(layer) for layer in asked["layers"]),
         entities=tuple(asked["entities"]),
+        session_id=receipt.session_id or None,
+        since=asked.get("since"),
+        delta=DeltaMode(asked.get("delta", DeltaMode.IDS)),
+        pin=asked.get("pin", False),
+        legend=asked.get("legend", True),
         already_sent=frozenset(fate["ref"] for fate in receipt.fates if fate["outcome"] == "already_sent"),
     )
 

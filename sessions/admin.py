@@ -5,11 +5,16 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from memories.access import operator_of
+from memories.admin.charts import Part, stacked_bar
 from memories.admin.evidence import excerpts_of
+from memories.admin.front import counted, site
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin
 from sessions.core.state import SessionState
+from sessions.drawing import held_map, news_of_turns, savings_of_turns
 from sessions.models import WorkingSession
 from sessions.serializers import detail_of, mentioned_in
 from sessions.standing import nameable
@@ -48,8 +53,18 @@ class WorkingSessionAdmin(VaultScopedAdmin):
         mentioned = mentioned_in(state, records)
         named = nameable(operator_of(row.vault), mentioned)
         told = detail_of(row, state, records, named)
-        texts = excerpts_of(row.vault_id, list(told["known"]))
+        texts = excerpts_of(row.vault_id, sorted(named))
+        held, undrawn = held_map(records, named=named, texts=texts)
+        saved = savings_of_turns(records)
         return {
+            "turns": news_of_turns(records),
+            "held": held,
+            "undrawn": undrawn,
+            "saved": saved,
+            "saved_sum": int(sum(saved)),
+            "served_sum": sum(step.tokens for step in state.trajectory),
+            "weights": _weights(told["centroid"]),
+            "receipts_url": _receipts_url(row),
             "told": told,
             "known": [
                 {"ref": ref, "turn": turn, "rung": told["rungs"][ref], "text": texts.get(ref, "")}
@@ -58,3 +73,29 @@ class WorkingSessionAdmin(VaultScopedAdmin):
             "newest_deltas": told["deltas"][::-1],
             "unnamed": len(mentioned - named),
         }
+
+
+def _weights(centroid: dict[str, float]) -> list[dict[str, Any]]:
+    """Return the words of the trajectory, heaviest first, each with a bar on one scale."""
+    heaviest = max(centroid.values(), default=0.0)
+    return [
+        {
+            "term": term,
+            "weight": weight,
+            "bar": stacked_bar(
+                [Part(name=term, value=weight, tone="blue")], label="Weight", unit="weight", total=heaviest
+            ).svg,
+        }
+        for term, weight in centroid.items()
+    ]
+
+
+def _receipts_url(session: WorkingSession) -> str:
+    """Return where the receipts of a conversation are listed; they belong to an app above this one."""
+    query = urlencode({"vault": session.vault_id, "q": session.session_id})
+    return f"{reverse('admin:contextpack_receipt_changelist')}?{query}"
+
+
+site().add_card(
+    "sessions", counted("Conversations", WorkingSession.objects.all(), says="and what each holds")
+)

@@ -6,7 +6,7 @@ class SessionsConfig(AppConfig):
 
     name = "sessions"
     label = "memory_sessions"
-    verbose_name = "sessions"
+    verbose_name = "Conversations"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -70,6 +70,13 @@ def thin_head(candidate: Candidate, fits: Callable[[str], bool]) -> Step | None:
     return None
 
 
+def thin_heads(candidate: Candidate, rung: Rung) -> tuple[str, ...]:
+    """Return every cut that `thin_head` could have made, longest first; none for another rung than the head's."""
+    if rung is not Rung.HEAD:
+        return ()
+    return tuple(dict.fromkeys(head_sentence(candidate.content, columns) for columns in _CUT_COLUMNS))
+
+
 def byte_length(text: str) -> int:
     """Return a text's size in UTF-8: a cheap measure that ranks scripts as tokenizers do."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -28,6 +28,10 @@ _TONE_OF = {
     "redacted": "bad",
     "forgotten": "bad",
     "folded_into": "info",
+    "complete": "good",
+    "usable": "info",
+    "weak": "warn",
+    "empty": "bad",
     "full": "good",
     "summary": "info",
     "head": "warn",
@@ -72,6 +76,14 @@ def span_between(earlier: datetime, later: datetime) -> str:
         if abs(seconds) >= size:
             return f"{seconds / size:.0f} {unit}"
     return "now"
+
+
+@register.filter
+def density(value: float | None) -> str:
+    """Show a worth per token; one far below the others by its power of ten."""
+    if value is None:
+        return "–"
+    return str(value) if value == 0 or abs(value) >= 1e-4 else f"{value:.1e}"
 
 
 @register.filter

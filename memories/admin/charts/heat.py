@@ -10,8 +10,8 @@ from memories.admin.charts.svg import Chart, element, picture, shortened
 HEATS: Final = 5  # 0 is nothing
 CELL: Final = 20
 _GAP: Final = 3
-_NAMES_WIDTH: Final = 260
-_NAME_LENGTH: Final = 38
+_NAMES_WIDTH: Final = 430
+_NAME_LENGTH: Final = 64
 _HEAD: Final = 22
 
 
@@ -32,13 +32,16 @@ def heat_map(
         heats: what the heats from 1 on stand for, for the legend.
     """
     step = CELL + _GAP
-    width = _NAMES_WIDTH + max(len(moments), 1) * step
+    beside = (
+        max(len(moments), 1) * step + 8
+    )  # names stand right of the cells, which a narrow screen shows first
+    width = beside + _NAMES_WIDTH
     height = _HEAD + len(names) * step
     drawn: list[SafeString] = [
         element(
             "text",
             moment,
-            x=_NAMES_WIDTH + place * step + CELL / 2,
+            x=place * step + CELL / 2,
             y=14,
             text_anchor="middle",
             class_="cx-words",
@@ -52,7 +55,7 @@ def heat_map(
                 "text",
                 element("title", name),
                 shortened(name, _NAME_LENGTH),
-                x=0,
+                x=beside,
                 y=top + CELL - 6,
                 class_="cx-words",
             )
@@ -62,7 +65,7 @@ def heat_map(
                 element(
                     "rect",
                     element("title", f"{moments[place]}: {words}"),
-                    x=_NAMES_WIDTH + place * step,
+                    x=place * step,
                     y=top,
                     width=CELL,
                     height=CELL,

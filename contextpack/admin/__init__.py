@@ -1,0 +1,13 @@
+"""The admin of what was served. Django finds the pages by importing this package."""
+
+from contextpack.admin.pins import PinAdmin
+from contextpack.admin.receipts import ReceiptAdmin
+from contextpack.models import Pin, Receipt
+from memories.admin.front import counted, site
+
+__all__ = ["PinAdmin", "ReceiptAdmin"]
+
+site().add_card(
+    "receipts", counted("Receipts", Receipt.objects.all(), says="packs that were served, and why")
+)
+site().add_card("pins", counted("Pins", Pin.objects.all(), says="packs that are kept byte for byte"))
