@@ -36,7 +36,7 @@ STAGES: Final = (
     ("  pack", "contextpack.core.assembly", "_pack"),
     ("record", "contextpack.answering", "_record"),
     ("  delta", "contextpack.answering", "advance"),
-    ("render", "contextpack.answering", "_render"),
+    ("render", "contextpack.answering", "render"),
 )
 TOTAL: Final = "whole request"
 

@@ -8,6 +8,7 @@ an answer shows was changed since, or a part is kept no more, that is said.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from contextpack.answering import Told, render
@@ -35,7 +36,7 @@ from memories.models import Memory
 from sessions.core.delta import Delta
 from sessions.models import DeltaRecord, WorkingSession
 
-TEXT_GONE: Final = "{} of its memories were forgotten or redacted since; their text is gone"
+TEXT_GONE: Final = "{} of its memories were forgotten or redacted, or have expired since; their text is gone"
 WORDS_DIFFER: Final = "the words or their order are not those that were sent"
 AMENDED: Final = "of {} memories something that an answer shows was changed since"
 NO_DELTA: Final = "what the session's delta said is not kept any more"
@@ -59,17 +60,18 @@ class Sent:
         return digest(self.body)
 
 
-def sent_again(caller: Caller, receipt: Receipt) -> Sent:
+def sent_again(caller: Caller, receipt: Receipt, *, now: datetime) -> Sent:
     """Make the body of an answer again; a fixed number of statements.
 
     Args:
         caller: who may see all of the vault.
+        now: what has expired by then is told no more.
     """
     asked = request_of(receipt)
     matched = _matched(receipt)
     delta = _delta_of(receipt)
     beside = _beside(receipt, delta)
-    found = _found(caller, [*_named(receipt.items), *beside])
+    found = _found(caller, [*_named(receipt.items), *beside], at=now)
     prices = Prices(asked)
     items = tuple(_item(line, found, matched, prices) for line in receipt.items if line["ref"] in found)
     pack = _pack(receipt, items)
@@ -88,9 +90,9 @@ def sent_again(caller: Caller, receipt: Receipt) -> Sent:
     )
 
 
-def content_tokens(caller: Caller, receipt: Receipt) -> int | None:
+def content_tokens(caller: Caller, receipt: Receipt, *, now: datetime) -> int | None:
     """Return how much of a pack's tokens is memory text; None where some of the text is gone."""
-    found = _found(caller, _named(receipt.items))
+    found = _found(caller, _named(receipt.items), at=now)
     if any(line["ref"] not in found for line in receipt.items):
         return None
     prices, matched = Prices(request_of(receipt)), _matched(receipt)
@@ -105,10 +107,10 @@ def _named(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     return [ref for line in lines for ref in (line["ref"], *line["folded_refs"])]
 
 
-def _found(caller: Caller, refs: Sequence[str]) -> dict[str, Candidate]:
+def _found(caller: Caller, refs: Sequence[str], *, at: datetime) -> dict[str, Candidate]:
     standing = dict.fromkeys(refs, PackLayer.FACTS)
     kept = Memory.objects.in_vault(caller.vault.pk).filter(ref__among=refs, redacted_at__isnull=True)
-    there = frozenset(kept.values_list("ref", flat=True))
+    there = frozenset(kept.exclude(expires_at__lte=at).values_list("ref", flat=True))
     found = load_candidates(
         caller, matches={}, standing={ref: standing[ref] for ref in standing if ref in there}
     )

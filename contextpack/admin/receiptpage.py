@@ -54,7 +54,7 @@ def told_of(receipt: Receipt, asked: Mapping[str, str], *, now: datetime) -> dic
     about = asked.get(ASKED, "").strip()
     return {
         "bar": budget_bar(receipt),
-        "text_bar": text_bar(receipt),
+        "text_bar": text_bar(receipt, now=now),
         "asker": names_of(receipt.vault_id, [receipt.actor])[receipt.actor],
         "question": _question(receipt),
         "session_url": _session_url(receipt),
@@ -67,7 +67,7 @@ def told_of(receipt: Receipt, asked: Mapping[str, str], *, now: datetime) -> dic
         "others": _others(receipt),
         "against": _compared(receipt, asked.get(AGAINST, ""), known, now=now),
         "replayed": _replayed(receipt, known, now=now) if REPLAYED in asked else None,
-        "sent": _sent(receipt) if SENT in asked else None,
+        "sent": _sent(receipt, now=now) if SENT in asked else None,
     }
 
 
@@ -97,9 +97,11 @@ def budget_bar(receipt: Receipt) -> Chart:
     )
 
 
-def text_bar(receipt: Receipt) -> Chart | None:
+def text_bar(receipt: Receipt, *, now: datetime) -> Chart | None:
     """Draw how much of the budget went to words of memories; None where their text, or a request, is gone."""
-    texts = content_tokens(operator_of(receipt.vault), receipt) if "format" in receipt.request else None
+    texts = (
+        content_tokens(operator_of(receipt.vault), receipt, now=now) if "format" in receipt.request else None
+    )
     if texts is None:
         return None
     parts = (
@@ -229,13 +231,15 @@ def _explain(receipt: Receipt, ref: str) -> dict[str, Any] | None:
 # -- Another pack of the conversation --------------------------------------------------------------
 
 
-def _others(receipt: Receipt) -> list[dict[str, Any]]:
+def _others(receipt: Receipt) -> list[Mapping[str, Any]]:
     """Return the other receipts of the same conversation, oldest first."""
     if not receipt.session_id:
         return []
     rows = Receipt.objects.filter(vault_id=receipt.vault_id, session_id=receipt.session_id)
     newest = rows.order_by("-assembled_at", "-pk").values("ref", "assembled_at", "task", "projects")
-    same = [row for row in newest[:OTHERS_OFFERED] if row["projects"] == receipt.projects]
+    same: list[Mapping[str, Any]] = [
+        row for row in newest[:OTHERS_OFFERED] if row["projects"] == receipt.projects
+    ]
     return [row for row in reversed(same) if row["ref"] != receipt.ref]
 
 
@@ -297,8 +301,8 @@ def _replayed(receipt: Receipt, known: Mapping[str, Known], *, now: datetime) ->
     }
 
 
-def _sent(receipt: Receipt) -> dict[str, Any]:
-    again = sent_again(operator_of(receipt.vault), receipt)
+def _sent(receipt: Receipt, *, now: datetime) -> dict[str, Any]:
+    again = sent_again(operator_of(receipt.vault), receipt, now=now)
     return {"again": again, "size": len(again.body), "text": _shown(again), "bytes": again.body.decode()}
 
 

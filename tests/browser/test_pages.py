@@ -12,16 +12,17 @@ def _front(site: Site) -> str:
 
 
 def _receipt(site: Site) -> str:
-    """The receipt whose pack left most candidates out."""
+    """A receipt in the middle of the longest conversation, whose pack had to leave some candidates out."""
     ref = site.one(
-        "select ref from contextpack_receipt where session_id <> '' order by json_array_length(fates) desc limit 1"
+        "select ref from contextpack_receipt where session_id = 'year-end-review' and json_array_length(items) > 8 "
+        "order by json_array_length(fates) limit 1"
     )
     return site.page_of("contextpack/receipt", ref)
 
 
 def _session(site: Site) -> str:
-    """The conversation with the most turns."""
-    key = site.one("select id from session_working_set order by turn desc limit 1")
+    """The conversation in which most happens: news, evictions, tokens saved."""
+    key = site.one("select id from session_working_set where session_id = 'year-end-review'")
     return site.page_of("memory_sessions/workingsession", key)
 
 

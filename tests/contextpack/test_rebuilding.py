@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -21,6 +22,7 @@ from sessions.ending import end_session
 from tests.factories import make_vault
 
 BEGAN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LATER = BEGAN + timedelta(days=3)
 TEXTS = (
     "The Atlas launch is on 12 May at 09:00 UTC.",
     "As agreed, the Atlas launch is on 12 May at 09:00 UTC.",
@@ -68,7 +70,7 @@ def _ask(vault, request) -> tuple[bytes, Receipt]:
 def test_an_answer_comes_out_again_byte_for_byte(vault, form, model, budget):
     request = _request(format=form, model=model, profile=resolve_profile(model), budget=budget)
     body, receipt = _ask(vault, request)
-    again = sent_again(operator_of(vault), receipt)
+    again = sent_again(operator_of(vault), receipt, now=LATER)
     assert again.body == body
     assert again.exact
 
@@ -80,27 +82,27 @@ def test_so_does_each_answer_of_a_conversation(vault, delta, form):
         for turn in range(3)
     ]
     for body, receipt in told:
-        again = sent_again(operator_of(vault), receipt)
+        again = sent_again(operator_of(vault), receipt, now=LATER)
         assert again.body == body
         assert again.exact
 
 
 def test_so_does_an_answer_with_a_head_beside_its_pack(vault):
     caller = operator_of(vault)
-    asked = {"session_id": "chat", "delta": DeltaMode.CONTENT, "budget": 3_000}
+    asked: dict[str, Any] = {"session_id": "chat", "delta": DeltaMode.CONTENT, "budget": 3_000}
     _, first = _ask(vault, _request(**asked))
     page = next(item["ref"] for item in first.items if item["layer"] == "facts")
     supersede(
         caller, page, content="Zebra crossings were painted.", now=BEGAN + timedelta(days=1, seconds=30)
     )
     body, receipt = _ask(vault, _request(at=1, **(asked | {"task": "Atlas launch"})))
-    assert sent_again(caller, receipt).body == body
+    assert sent_again(caller, receipt, now=LATER).body == body
 
 
 @pytest.mark.parametrize("said", [{"pin": True}, {"legend": False}, {"project": "other"}])
 def test_so_does_an_answer_that_was_pinned_or_bare(vault, said):
     body, receipt = _ask(vault, _request(**said))
-    again = sent_again(operator_of(vault), receipt)
+    again = sent_again(operator_of(vault), receipt, now=LATER)
     assert (again.body, again.exact) == (body, True)
 
 
@@ -114,7 +116,7 @@ def test_what_was_superseded_since_still_comes_out(vault):
             content=f"Something else instead of {item['ref']}",
             now=BEGAN + timedelta(days=2),
         )
-    assert sent_again(caller, receipt).body == body
+    assert sent_again(caller, receipt, now=LATER).body == body
 
 
 def test_it_says_that_a_text_is_gone(vault):
@@ -123,7 +125,7 @@ def test_it_says_that_a_text_is_gone(vault):
     gone = receipt.items[-1]["ref"]
     forget(caller, gone, now=BEGAN + timedelta(days=2))
     receipt.refresh_from_db()
-    again = sent_again(caller, receipt)
+    again = sent_again(caller, receipt, now=LATER)
     assert TEXT_GONE.format(1) in again.doubts
     assert gone.encode() in body
     assert gone.encode() not in again.body.partition(b'"follow_ups"')[0]
@@ -133,21 +135,21 @@ def test_it_says_that_something_else_was_changed(vault):
     caller = operator_of(vault)
     _, receipt = _ask(vault, _request())
     amend(caller, receipt.items[0]["ref"], {"confidence": 0.11}, now=BEGAN + timedelta(days=2))
-    assert sent_again(caller, receipt).doubts == (AMENDED.format(1),)
+    assert sent_again(caller, receipt, now=LATER).doubts == (AMENDED.format(1),)
 
 
 def test_it_says_that_a_session_is_gone(vault):
     caller = operator_of(vault)
     _, receipt = _ask(vault, _request(session_id="chat"))
     end_session(caller, "chat")
-    assert sent_again(caller, receipt).doubts == (NO_DELTA,)
+    assert sent_again(caller, receipt, now=LATER).doubts == (NO_DELTA,)
 
 
 def test_it_costs_the_same_statements_for_any_pack(vault):
     def statements(budget: int) -> int:
         _, receipt = _ask(vault, _request(budget=budget, at=budget))
         with CaptureQueriesContext(connection) as seen:
-            sent_again(operator_of(vault), receipt)
+            sent_again(operator_of(vault), receipt, now=LATER)
         return len(seen)
 
     assert statements(420) == statements(3_000)
