@@ -40,6 +40,7 @@ from contextpack.recording import (
     wanted_receipt,
 )
 from contextpack.retrieval import gather_candidates, load_candidates
+from cortex.api.meters import Count, meters
 from cortex.api.pagination import query_digest
 from cortex.api.rendering import dump_json
 from cortex.errors import Unavailable
@@ -94,6 +95,7 @@ def answer_context(caller: Caller, request: ContextRequest) -> Answer:
         pack = assemble(pool, request)
         told = _record(caller, request, pool, pack)
         if told is not None:
+            _count(request, pack, told)
             return render(caller, request, pack, told)
     raise Unavailable("what this pack would hold is being withdrawn; try again")
 
@@ -224,6 +226,15 @@ def render(caller: Caller, request: ContextRequest, pack: Pack, told: Told) -> A
         send_refs=send_refs,
     )
     return Answer(body=body, content_type=JSON_TYPE, headers=headers)
+
+
+def _count(request: ContextRequest, pack: Pack, told: Told) -> None:
+    meters.count(Count.PACKS, format=request.format.value, coverage=pack.coverage.status)
+    meters.count(Count.PACK_TOKENS, pack.budget.used)
+    if told.delta and request.delta is DeltaMode.CONTENT:
+        meters.count(Count.TOKENS_SAVED, told.delta.tokens_saved)
+    if pack.stated:
+        meters.count(Count.DEGRADED)
 
 
 def _beside_text(told: Told, cursor: str | None) -> dict[str, str]:

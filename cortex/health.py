@@ -32,7 +32,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """Every part that an answer needs, each with its state; 503 where one is not there."""
     parts = {name: _state(check) for name, check in _CHECKS.items()}
     ready = all(state == OK for name, state in parts.items() if name not in _TOLD_ONLY)
-    pending = cache.get_or_set(_PENDING, _pending_vectors, _PENDING_SECONDS) if ready else None
+    pending = pending_vectors() if ready else None
     told = {
         **parts,
         "vectors": _vectors(pending),
@@ -75,7 +75,12 @@ def _embedder() -> str:
     return active.name if active else "none"
 
 
-def _pending_vectors() -> int | None:
+def pending_vectors() -> int | None:
+    """Return how many memories of all vaults wait for a vector, counted moments ago; None where nobody knows."""
+    return cache.get_or_set(_PENDING, _counted, _PENDING_SECONDS)
+
+
+def _counted() -> int | None:
     try:
         return backlog.count_everywhere(seconds=_COUNTING_SECONDS)
     except DatabaseError:

@@ -15,6 +15,7 @@ PRODUCTION = env.flag("CORTEX_PRODUCTION", default=False)
 PROXY = env.flag("CORTEX_PROXY", default=False)  # one stands before, and writes X-Forwarded-Proto itself
 STATIC_ROOT = VAR_DIR / "static"
 THROTTLE_DIR = VAR_DIR / "throttle"  # who called when, for all workers of this machine
+METRICS_DIR = VAR_DIR / "metrics"  # what each worker counted
 for _folder in (STATIC_ROOT, THROTTLE_DIR):
     env.made(_folder, why=f"CORTEX_VAR_DIR={VAR_DIR}")
 SECRET_KEY = env.secret_key("CORTEX_SECRET_KEY", VAR_DIR / "secret_key", production=PRODUCTION)
@@ -27,6 +28,7 @@ if PRODUCTION and (DEBUG or "*" in ALLOWED_HOSTS):
 CORTEX_HOST = env.text("CORTEX_HOST", "127.0.0.1")
 CORTEX_PORT = env.number("CORTEX_PORT", 8766, least=1, most=65_535)
 CORTEX_API_KEY = env.text("CORTEX_API_KEY")
+CORTEX_METRICS_TOKEN = env.text("CORTEX_METRICS_TOKEN")
 CORTEX_EMBEDDER = env.choice(
     "CORTEX_EMBEDDER", "auto", ("auto", "hash", "static", "minilm", "multilingual", "endpoint", "none")
 )

@@ -15,6 +15,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from contextpack.mcp import McpView
 from cortex import health
 from cortex.api.methods import looking_only
+from cortex.metrics import MetricsView
 from memories.pages import memory_page
 
 SCHEMA_FORMS = (OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2, OpenApiYamlRenderer)
@@ -23,6 +24,7 @@ urlpatterns = [
     path("", looking_only(RedirectView.as_view(url="/docs", permanent=False))),
     path("healthz", looking_only(health.healthz)),
     path("readyz", looking_only(health.readyz)),
+    path("metrics", MetricsView.as_view()),
     path("docs", looking_only(SpectacularSwaggerSplitView.as_view(url_name="schema")), name="docs"),
     path("v1/schema", looking_only(SpectacularAPIView.as_view(renderer_classes=SCHEMA_FORMS)), name="schema"),
     path("v1/", include("memories.urls")),

@@ -22,6 +22,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
 from cortex.api.challenges import challenge
+from cortex.api.meters import Count, meters
 from cortex.errors import NotAllowed, Unprocessable
 from memories.models import ALL_SCOPES, AccessToken, Scope, Vault
 from memories.models.vault import token_digest
@@ -211,6 +212,7 @@ class TokenThrottle(SimpleRateThrottle):
         recent = [moment for moment in _moments(raw) if self.now - self.duration < moment <= self.now]
         self.history = recent[::-1]  # as `wait` reads it
         if len(recent) >= self.num_requests:
+            meters.count(Count.THROTTLED)
             return False
         before = array("d", recent).tobytes()
         # Never emptied first: some file systems bring a file that was emptied and written anew to the disk at once,

@@ -16,6 +16,8 @@ from typing import Final
 
 from django.db import DatabaseError, OperationalError, connection
 
+from cortex.api.meters import Count, Level, meters
+
 PATIENCE_MS: Final = 200
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _PRIMARY_CODE: Final = 0xFF  # SQLite's extended codes carry the primary one in their lowest byte
@@ -87,8 +89,10 @@ class Deferred:
         try:
             self._waiting.put_nowait(write)
         except queue.Full:
+            meters.count(Count.RECEIPTS_LOST)
             log.warning("a deferred write was dropped: too many wait for the database already")
             return False
+        self._tell()
         self._ensure_running()
         return True
 
@@ -125,6 +129,10 @@ class Deferred:
                 if self._waiting.empty():
                     connection.close()
                 self._waiting.task_done()
+                self._tell()
+
+    def _tell(self) -> None:
+        meters.level(Level.RECEIPTS_WAITING, self._waiting.unfinished_tasks)
 
 
 def _write_once_free(write: Callable[[], object]) -> None:

@@ -43,6 +43,7 @@ def _plain_settings(settings):
     settings.CORTEX_EMBEDDER = "hash"
     settings.CORTEX_LLM_URL = ""
     settings.CORTEX_API_KEY = ""
+    settings.CORTEX_METRICS_TOKEN = ""
     settings.CORTEX_AUTO_APPROVE = True
     settings.CORTEX_THROTTLE = ""
     settings.CORTEX_PUBLIC_URL = ""

@@ -4,6 +4,7 @@ What it writes it writes by way of the waiting room, so that writers leave threa
 """
 
 import re
+import time
 import uuid
 from collections.abc import Callable
 from urllib.parse import unquote_to_bytes
@@ -15,6 +16,7 @@ from django.http.response import HttpResponseBase
 
 from cortex.api.bodies import announced_length, is_chunked
 from cortex.api.logs import request_id
+from cortex.api.meters import meters
 from cortex.api.problems import problem_response
 from cortex.api.waiting import waiting_room
 
@@ -27,7 +29,7 @@ CONTENT_SECURITY_POLICY = (
 
 
 class RequestGuard:
-    """Refuses NUL and undecodable bytes in path, query and headers; names the request; sets the CSP."""
+    """Refuses NUL and undecodable bytes in path, query and headers; names the request, counts it; sets the CSP."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -35,7 +37,7 @@ class RequestGuard:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         given = request.headers.get("X-Request-Id", "")
         name = given if _ID.fullmatch(given) else uuid.uuid4().hex
-        token = request_id.set(name)
+        token, started = request_id.set(name), time.perf_counter()
         try:
             with connection.execute_wrapper(waiting_room):
                 response = self._refuse(request) or self.get_response(request)
@@ -43,6 +45,8 @@ class RequestGuard:
             request_id.reset(token)
         response.headers["X-Request-Id"] = name
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        route = request.resolver_match.route if request.resolver_match else None
+        meters.answered(route, request.method, response.status_code, time.perf_counter() - started)
         return response
 
     def _refuse(self, request: HttpRequest) -> HttpResponse | None:

@@ -19,6 +19,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from cortex.api.databases import BUSY, trouble_of
+from cortex.api.meters import Count, meters
 
 SEATS: Final = 8
 STUCK_SECONDS: Final = 1.0
@@ -84,7 +85,10 @@ class WaitingRoom:
                 try:
                     return self._let_in(attempt())
                 except OperationalError as error:
-                    if trouble_of(error) is not BUSY or stuck or time.monotonic() >= ends_at:
+                    if trouble_of(error) is not BUSY:
+                        raise
+                    if stuck or time.monotonic() >= ends_at:
+                        meters.count(Count.WRITERS_REFUSED)
                         raise
         finally:
             _be_patient(connection, usual)

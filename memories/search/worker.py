@@ -14,6 +14,7 @@ from typing import Final
 
 from django.db import Error, connection
 
+from cortex.api.meters import Level, meters
 from memories.models import Vault
 from memories.rows import in_chunks
 from memories.search import backlog
@@ -90,14 +91,15 @@ class EmbeddingWorker:
         while not self._stopping.is_set():
             try:
                 pause, retry = self._work(), FIRST_RETRY_SECONDS
-                self.trouble = ""
+                self._is_in_trouble("")
             except (EmbedderUnavailable, Error) as error:
                 if self._stopping.is_set():
                     break
                 said = error.detail if isinstance(error, EmbedderUnavailable) else type(error).__name__
                 if said != self.trouble:
                     log.warning("memories wait for their vectors", extra={"reason": said})
-                self.trouble, self._must_look, pause = said, True, retry
+                self._is_in_trouble(said)
+                self._must_look, pause = True, retry
                 retry = min(2 * retry, LAST_RETRY_SECONDS)
                 self._stopping.wait(pause)  # what is written meanwhile waits, too
                 continue
@@ -105,6 +107,10 @@ class EmbeddingWorker:
                 connection.close()
             self._must_look = not self._woken.wait(pause) or self._must_look
             self._woken.clear()
+
+    def _is_in_trouble(self, said: str) -> None:
+        self.trouble = said
+        meters.level(Level.EMBEDDING_TROUBLE, float(bool(said)))
 
     def _work(self) -> float:
         """Embed what was named, and look for the rest if it is time.
