@@ -40,7 +40,6 @@ class ReceiptAdmin(VaultScopedAdmin):
         "asker",
         "session_id",
         "used",
-        "item_count",
         "coverage_status",
     )
     list_filter = (VaultFilter, ProfileFilter, "assembled_at")
@@ -81,11 +80,7 @@ class ReceiptAdmin(VaultScopedAdmin):
 
     @admin.display(description="budget")
     def used(self, receipt: Receipt) -> str:
-        return f"{receipt.budget_used:,} of {receipt.budget_tokens:,}, {receipt.profile}"
-
-    @admin.display(description="items")
-    def item_count(self, receipt: Receipt) -> int:
-        return len(receipt.items)
+        return f"{receipt.budget_used:,} / {receipt.budget_tokens:,}"
 
     @admin.display(description="coverage")
     def coverage_status(self, receipt: Receipt) -> SafeString:

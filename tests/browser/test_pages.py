@@ -12,10 +12,9 @@ def _front(site: Site) -> str:
 
 
 def _receipt(site: Site) -> str:
-    """A receipt in the middle of the longest conversation, whose pack had to leave some candidates out."""
+    """The receipt of a question within a conversation, whose pack draws on several layers."""
     ref = site.one(
-        "select ref from contextpack_receipt where session_id = 'year-end-review' and json_array_length(items) > 8 "
-        "order by json_array_length(fates) limit 1"
+        "select ref from contextpack_receipt where session_id = 'kelp4-power' order by assembled_at limit 1 offset 1"
     )
     return site.page_of("contextpack/receipt", ref)
 

@@ -11,6 +11,7 @@ SCREENS = {
     "front": ("front", "light", ""),
     "receipts": ("receipts", "light", ""),
     "receipt": ("receipt", "light", ""),
+    "receipt-items": ("receipt", "light", "#items"),
     "receipt-replay": ("receipt", "dark", "?replay=1&sent=1#replay"),
     "session": ("session", "light", ""),
     "session-dark": ("session", "dark", "#held"),

@@ -554,7 +554,7 @@ QUESTIONS: Final[tuple[Line, ...]] = (
         "question",
         KELP,
         "Tomas Lindgren",
-        "Why do the probes of the batch 7 wake up forty seconds late when it is colder than 3 degrees?",
+        "Why do the probes of batch 7 wake up forty seconds late when it is colder than 3 degrees?",
     ),
     (
         299,
@@ -742,7 +742,7 @@ FACTS: Final[tuple[Line, ...]] = (
         "claim",
         KELP,
         "Tomas Lindgren",
-        "The batch 7 has the older regulator, which needs 40 seconds longer to start in the cold.",
+        "Batch 7 has the older regulator, which needs 40 seconds longer to start in the cold.",
     ),
     (
         338,
@@ -894,7 +894,7 @@ ROUNDS: Final[tuple[Line, ...]] = (
         "observation",
         ALL,
         "agent",
-        "Monday round: late wake-ups in the cold; Tomas puts two probes of the batch 7 into the fridge.",
+        "Monday round: late wake-ups in the cold; Tomas puts two probes of batch 7 into the fridge.",
     ),
     (
         273,
@@ -1028,7 +1028,7 @@ INCIDENTS: Final[tuple[tuple[int, str, str, str, str], ...]] = (
     (
         258,
         KELP,
-        "The probes of the batch 7 missed their first reading on frosty mornings.",
+        "The probes of batch 7 missed their first reading on frosty mornings.",
         "Their regulator needs forty seconds longer to start below 3 degrees.",
         "Each batch goes through the fridge before it is shipped.",
     ),
