@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from cortex.api.meters import meters
-from cortex.api.serializers import check_query
+from cortex.api.serializers import refuse_query
 from cortex.errors import NotAllowed
 from cortex.health import pending_vectors
 from memories.access import BearerAuthentication, Caller
@@ -67,7 +67,7 @@ class MetricsView(APIView):
 
     @extend_schema(exclude=True)  # its form is Prometheus's own
     def get(self, request: Request) -> HttpResponse:
-        check_query(request)
+        refuse_query(request)
         from prometheus_client import CollectorRegistry
         from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 

@@ -1,4 +1,4 @@
-"""Every route under /v1/ with the methods that it answers, read off the map of URLs itself."""
+"""Every route, those under /v1/ with the methods that they answer, read off the map of URLs itself."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -27,6 +27,11 @@ def every_route() -> set[Route]:
 def guarded_routes() -> set[Route]:
     """Return the routes that want a token: all but the description of all of them."""
     return {route for route in every_route() if tuple(route) not in OPEN}
+
+
+def other_paths() -> set[str]:
+    """Return what is not under /v1/, as the URLconf writes it."""
+    return {path for path, _ in _patterns(get_resolver().url_patterns) if not path.startswith("v1/")}
 
 
 def _patterns(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -52,7 +52,7 @@ class Call:
         return [value for value in _texts(self.body) if value.startswith("{")]
 
     def sent_by(self, api: Api, names: Mapping[str, str]) -> Any:
-        body = None if self.body is None else _filled(self.body, names)
+        body = None if self.body is None else filled(self.body, names)
         return api.call(self.route.method, self.address.format(**names), body)
 
 
@@ -62,9 +62,9 @@ def _texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def _filled(value: Any, names: Mapping[str, str]) -> Any:
+def filled(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _filled(part, names) for key, part in value.items()}
+        return {key: filled(part, names) for key, part in value.items()}
     return value.format(**names) if isinstance(value, str) and value.startswith("{") else value
 
 
@@ -266,7 +266,7 @@ def assert_nonsense_is_refused(alice: Api, names: Mapping[str, str], call: Call)
     """See that a call with a parameter, or a field, that nobody knows is refused by name."""
     address = call.address.format(**names)
     joint = "&" if "?" in address else "?"
-    body = None if call.body is None else _filled(call.body, names)
+    body = None if call.body is None else filled(call.body, names)
     told = [alice.call(call.route.method, f"{address}{joint}nonsense=1", body)]
     if body is not None and call.route.path != "import":  # import judges line by line
         told.append(alice.call(call.route.method, address, {**body, "nonsense": 1}))
