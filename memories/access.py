@@ -167,6 +167,8 @@ class HasScope(BasePermission):
             return False
         scopes: Mapping[str, Scope | None] = getattr(view, "scopes", {})
         method = "GET" if request.method == "HEAD" else request.method or ""
+        if method not in view.allowed_methods:
+            return True  # nobody may: the view answers 405
         needed = scopes.get(method, Scope.ADMIN)
         if needed is not None:
             caller.require(needed)

@@ -29,7 +29,7 @@ def capture_text(caller: Caller, values: Values, *, now: datetime) -> Answer:
         "capture": None if outcome.capture is None else capture_as_wire(outcome.capture),
         "memories": shown(caller, outcome.memories),
     }
-    return Answer(status=201 if outcome.created else 200, body=body)
+    return Answer(status=201, body=body)
 
 
 def remember_claim(caller: Caller, values: Values, *, now: datetime) -> Answer:

@@ -17,10 +17,10 @@ class CaptureListView(MemoriesView):
         operation_id="captures_write",
         request=CaptureSerializer,
         parameters=[IDEMPOTENCY_KEY],
-        responses={201: OpenApiTypes.OBJECT, 200: OpenApiTypes.OBJECT},
+        responses={201: OpenApiTypes.OBJECT},
         description=(
-            "Keep a text as cited evidence and remember what is found in it. 200 where it was there already, and, with "
-            "a capture of null, where it holds nothing but our own output coming back."
+            "Keep a text as cited evidence and remember what is found in it. A text that was there already is answered "
+            "with its first capture; one that holds nothing but our own output coming back, with a capture of null."
         ),
     )
     def post(self, request: Request) -> Response:

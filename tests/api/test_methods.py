@@ -5,6 +5,7 @@ import json
 import pytest
 from django.test import Client
 
+from memories.models import Scope
 from tests.clients import api_of
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +39,11 @@ def test_an_unknown_path_is_404_for_any_method(browser, method, path):
     response = browser.generic(method, path, b"{}")
     assert response.status_code == 404
     assert response["Content-Type"] == "application/problem+json"
+
+
+def test_it_is_405_for_a_token_that_may_only_read_too():
+    response = api_of(scopes=[Scope.READ]).call("PUT", "memories", {})
+    assert response.status_code == 405
 
 
 @pytest.mark.parametrize("method", ["PUT", "TRACE", "PROPFIND"])
