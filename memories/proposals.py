@@ -24,6 +24,12 @@ def proposals_visible_to(caller: Caller, *, at: datetime) -> MemoryQuerySet:
     return rows.filter(status=Status.PENDING, redacted_at__isnull=True)
 
 
+def awaiting_review(caller: Caller, *, at: datetime) -> MemoryQuerySet:
+    """What waits for a person: what is pending, and what is held back though its status says approved."""
+    rows = readable_by(caller, at=at).unsuperseded().filter(redacted_at__isnull=True)
+    return rows.filter(Q(status=Status.PENDING) | Q(status=Status.APPROVED, withheld=True))
+
+
 def shown_proposals(caller: Caller, memories: Sequence[Memory], *, at: datetime) -> list[dict[str, Any]]:
     """Show memories that wait; a fixed number of statements."""
     pks = [memory.pk for memory in memories]

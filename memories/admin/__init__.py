@@ -2,6 +2,7 @@
 
 from memories.admin.evidence import CaptureAdmin, MemoryAdmin
 from memories.admin.front import add_cards
+from memories.admin.inbox import add_inbox
 from memories.admin.links import ConflictAdmin, DecisionAdmin, EntityAdmin, TombstoneAdmin
 from memories.admin.vaults import AccessTokenAdmin, VaultAdmin
 
@@ -16,4 +17,5 @@ __all__ = [
     "VaultAdmin",
 ]
 
+add_inbox()
 add_cards()

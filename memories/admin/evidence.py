@@ -175,7 +175,8 @@ class MemoryAdmin(VaultScopedAdmin):
 
     @admin.action(description="Decline", permissions=["decide"])
     def decline(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
-        return self._review(request, memories, decline, did="declined")
+        said = request.POST.get("reason", "").strip()
+        return self._review(request, memories, partial(decline, reason=said), did="declined")
 
     @admin.action(description="Undo the last decision", permissions=["decide"])
     def undo(self, request: HttpRequest, memories: QuerySet[Memory]) -> HttpResponse | None:
@@ -209,7 +210,7 @@ class MemoryAdmin(VaultScopedAdmin):
         )
         if question is not None:
             return question
-        verb = partial(_by_ref, forget, timezone.now())
+        verb = partial(by_ref, forget, timezone.now())
         erasures = decide(self, request, memories, verb, did="forgotten", flag=DELETION).answers
         tell_erasures(self, request, erasures)
         return None
@@ -218,11 +219,12 @@ class MemoryAdmin(VaultScopedAdmin):
         self, request: HttpRequest, memories: QuerySet[Memory], verb: Any, *, did: str
     ) -> HttpResponse | None:
         rows = list(memories[:2])
-        decide(self, request, memories, partial(_by_ref, verb, timezone.now()), did=did)
+        decide(self, request, memories, partial(by_ref, verb, timezone.now()), did=did)
         return back(self, request, rows)
 
 
-def _by_ref(verb: Any, now: datetime, caller: Any, memory: Memory) -> Any:
+def by_ref(verb: Any, now: datetime, caller: Any, memory: Memory) -> Any:
+    """Let a writing verb decide about a row of a list."""
     return verb(caller, memory.ref, now=now)
 
 

@@ -9,14 +9,25 @@ from django.urls import reverse
 
 from contextpack.models import Pin, Receipt
 from cortex.api.middleware import CONTENT_SECURITY_POLICY
+from memories.admin.inbox import inbox_url
 from memories.admin.linking import followable, list_url, row_url
-from memories.models import AccessToken, Capture, Conflict, Entity, Memory, Source, Tombstone
+from memories.models import (
+    AccessToken,
+    Capture,
+    Conflict,
+    Entity,
+    Memory,
+    ProposedSupersession,
+    Source,
+    Tombstone,
+)
 from sessions.models import WorkingSession
 from tests.admin.rows import (
     decide,
     left_out,
     make_capture,
     make_conflict,
+    make_decision,
     make_pin,
     make_receipt,
     make_session,
@@ -80,6 +91,10 @@ def full_of(vault):
         right = make_memory(vault, content=f"{text}.", superseded_by=left.ref, flags=[text], reviewed_by=text)
         mention(left, f"A {text}"[:200])
         make_conflict(left, right)
+        new = make_memory(vault, content=f"{text} too", status="pending", flags=[text], project=text[:100])
+        ProposedSupersession.objects.create(vault=vault, old=left, new=new, actor=text, reason=text)
+        make_memory(vault, content=f"{text} held", withheld=True, source_url=text)
+        make_decision(new, reason=text)
         capture = make_capture(vault, text, title=text, url=text, source=text, project=text)
         Source.objects.create(vault=vault, memory=left, capture=capture, url=text, title=text, text=text)
         make_tombstone(vault)
@@ -108,6 +123,7 @@ def pages_of(page: Client, vault) -> dict[str, str]:
         ]
     addresses += [
         reverse("admin:index"),
+        inbox_url(vault),
         reverse("admin:memories_vault_changelist"),
         reverse("admin:memories_vault_change", args=(vault.pk,)),
         reverse("admin:memories_vault_add"),

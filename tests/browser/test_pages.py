@@ -29,7 +29,11 @@ def _receipts(site: Site) -> str:
     return f"/admin/contextpack/receipt/?vault={site.vault}"
 
 
-PAGES = {"front": _front, "receipts": _receipts, "receipt": _receipt, "session": _session}
+def _inbox(site: Site) -> str:
+    return f"/admin/memories/review/?vault={site.vault}"
+
+
+PAGES = {"inbox": _inbox, "front": _front, "receipts": _receipts, "receipt": _receipt, "session": _session}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -9,6 +9,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 LIMIT = 200_000
 SCREENS = {
     "front": ("front", "light", ""),
+    "inbox": ("inbox", "light", ""),
+    "inbox-dark": ("inbox", "dark", "&show=pending"),
     "receipts": ("receipts", "light", ""),
     "receipt": ("receipt", "light", ""),
     "receipt-items": ("receipt", "light", "#items"),
