@@ -116,6 +116,7 @@ class _Scribe:
             kind=Kind(step.kind),
             project=step.project,
             author=author,
+            summary=step.summary,
             confidence=step.confidence,
             occurred_at=step.at,
             captured_at=step.at,

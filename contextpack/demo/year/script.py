@@ -42,6 +42,7 @@ class Note(Step):
     title: str = ""
     thread: str | None = None
     tags: tuple[str, ...] = ()
+    summary: str | None = None
     confidence: float | None = None
     expires_at: datetime | None = None
     proposed: bool = False
@@ -115,6 +116,7 @@ def year_until(end: datetime, *, seed: str) -> list[Step]:
         *_incidents(clock),
         *_chains(clock),
         *_disputes(clock),
+        *_again_and_at_length(clock),
         *_waiting(clock),
         *_gone(clock),
         *(
@@ -265,6 +267,19 @@ def _disputes(clock: _Clock) -> Iterator[Note]:
             )  # fmt: skip
 
 
+def _again_and_at_length(clock: _Clock) -> Iterator[Note]:
+    for number, (day, kind, project, text) in enumerate(words.RESTATED):
+        yield Note(
+            at=clock.on(day), key=f"again-{number}", kind=kind, project=project, who="agent", text=text,
+            url=f"{_CHAT}/{project}/{day}",
+        )  # fmt: skip
+    for number, (day, kind, project, who, text, summary) in enumerate(words.REPORTS):
+        yield Note(
+            at=clock.on(day), key=f"report-{number}", kind=kind, project=project, who=who, text=text,
+            summary=summary or None, url=f"{_WIKI}/{project}/reports/{number}",
+        )  # fmt: skip
+
+
 def _waiting(clock: _Clock) -> Iterator[Step]:
     for number, (day, project, kind, text) in enumerate(words.PROPOSALS):
         yield Note(
@@ -332,6 +347,12 @@ def _questions(clock: _Clock) -> Iterator[Question]:
             model=("claude-sonnet-4-5", None, "gpt-5", "cursor")[number % 4],
             budget=_BUDGETS[number % 4], pin=number % 5 == 0,
         )  # fmt: skip
+    for number, (day, task) in enumerate(words.BRIEF_QUESTIONS):
+        for later, budget in enumerate(words.BRIEF_BUDGETS):
+            yield Question(
+                at=clock.on(day + later), task=task, asker=("editor", "office")[number % 2], model="claude-haiku-4-5",
+                budget=budget,
+            )  # fmt: skip
     for number, (day, name, asker, model, project, tasks) in enumerate(words.TALKS):
         yield from _talk(
             clock, number, day=day, name=name, asker=asker, model=model, project=project, tasks=tasks

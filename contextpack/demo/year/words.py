@@ -1564,3 +1564,100 @@ TALKS: Final[tuple[tuple[int, str, str, str, str, tuple[str, ...]], ...]] = (
         ),
     ),
 )
+
+# Said again in nearly the same words, by an agent that did not look: packs fold these.
+RESTATED: Final[tuple[tuple[int, str, str, str], ...]] = (
+    (
+        70,
+        "claim",
+        OFFICE,
+        "As agreed, our insurer is Havtrygd; the policy covers probes under water up to 2,400 euros each.",
+    ),
+    (118, "claim", KELP, "Reminder: the pressure housing is good for 80 metres, and is tested at 120."),
+    (
+        170,
+        "claim",
+        LAGOON,
+        "As agreed, backups of Lagoon go to two places, Bergen and Frankfurt, every night at one.",
+    ),
+    (
+        236,
+        "claim",
+        KELP,
+        "Reminder: a Kelp 3 draws 9 milliamps while it measures and 11 microamps while it sleeps.",
+    ),
+    (
+        292,
+        "decision",
+        OFFICE,
+        "Reminder: support is answered from seven to seven on weekdays; alarms are answered at any hour by whoever is on duty.",
+    ),
+    (
+        300,
+        "claim",
+        KELP,
+        "As agreed, the wiper turns every six hours and costs 4 percent of the battery in a year.",
+    ),
+)
+
+# Longer ones, most with a summary, which travel whole, in brief or by their first sentence: day, kind, project, who, text, summary.
+REPORTS: Final[tuple[tuple[int, str, str, str, str, str], ...]] = (
+    (
+        36,
+        "observation",
+        LAGOON,
+        "Priya Raman",
+        "The rehearsed restore of Lagoon took 34 minutes. Stopping the ingest took one minute, the newest base twenty-one, the replay of the queue nine, and the comparison of counts three. Two tenants differed by one reading each, both at the very moment of the base; the queue had them twice and the second copy was dropped, as it should be. Next time the base is fetched from Bergen and not from Frankfurt, which alone would have saved eight minutes.",
+        "Restoring Lagoon took 34 minutes; fetching the base from Bergen would save eight.",
+    ),
+    (
+        96,
+        "observation",
+        LAGOON,
+        "Priya Raman",
+        "The load test of the ingest ran for six hours at four times our readings. The queue on disk never held more than eleven seconds of them, memory stayed below 600 megabytes, and the readings table was vacuumed twice. What fell behind first was the job that recounts silent probes: it needs forty seconds at that size and runs every minute. The network of the office was the limit of the test, not the server.",
+        "",
+    ),
+    (
+        141,
+        "observation",
+        KELP,
+        "Ines Moreau",
+        "After six weeks in the tank the caps with a wiper read within 0.1 mg of the clean reference, and those without were off by 0.9 mg and looked like a lawn. Copper rings kept the lawn away as well as the wiper did, but upset the readings by 3 percent within a finger's width. A coating that was sold to us as permanent came off in flakes in the fourth week. The wiper's motor drew a fifth more current at the end than at the beginning, which is worth watching.",
+        "Six weeks in the tank: the wiper works, copper upsets the readings, the coating flakes.",
+    ),
+    (
+        152,
+        "event",
+        PIER,
+        "Otis Brandt",
+        "Two days at Frøya in four metres of swell. On the first we changed nine caps and found a bail polished bright by a chain that nobody owned up to. On the second the satellite modem of ring 14 was moved to the north side of the feed barge, where it sees more of the sky. Torbjørn showed us his own log of oxygen, kept by hand since 2011, and lent it to us for the winter; it is in the drawer beside the printer and must not leave the office.",
+        "",
+    ),
+    (
+        213,
+        "claim",
+        OFFICE,
+        "Marek Dvorak",
+        "A Kelp 3 costs us 611 euros in parts: housing 184, board 139, modem 71, sensor and cap 118, battery 46, bail and shackles 29, box and paper 24. Calibration adds an hour and a half of Tomas or Ines. At 89 euros a month it has paid for itself after eight months, if it is visited twice in that time, and after eleven if it has to be changed once. The housing is the only part whose price depends on how many we order.",
+        "A Kelp 3 costs 611 euros in parts and pays for itself after eight to eleven months.",
+    ),
+    (
+        316,
+        "observation",
+        KELP,
+        "Tomas Lindgren",
+        "First draft of a power budget for Kelp 4: the modem takes 61 percent of the year, the measurement 22, the wiper 4, the clock and the sleep together 6, and 7 are lost in the regulator. Halving the uploads saves more than anything that can be done to the sensor. A battery of the same size would then last 31 months, which is five short of what everybody asks for. Leaving out the second antenna saves nothing at all, but makes room for a larger cell.",
+        "Kelp 4's power: the modem takes 61 percent; halving uploads gives 31 months.",
+    ),
+)
+
+# Asked by a model with little room: day and task.
+BRIEF_QUESTIONS: Final[tuple[tuple[int, str], ...]] = (
+    (160, "What did six weeks in the tank show about wiper, copper and coating?"),
+    (175, "What happened in two days at Frøya, and whose log did we borrow?"),
+    (240, "What do the parts of a Kelp 3 cost us?"),
+    (330, "How is the power budget of Kelp 4 split between modem, measurement and wiper?"),
+    (350, "How long did the rehearsed restore of Lagoon take, and what took longest?"),
+)
+BRIEF_BUDGETS: Final = (240, 300, 380)

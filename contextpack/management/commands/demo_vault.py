@@ -19,7 +19,7 @@ NAME: Final = "Brightwater Instruments"
 
 class Command(BaseCommand):
     help = (
-        "Fills a vault with an invented company's year: some 400 memories, 30 conversations, what waits for a review. "
+        "Fills a vault with an invented company's year: some 410 memories, 30 conversations, what waits for a review. "
         "Refuses a vault that is not empty."
     )
 
