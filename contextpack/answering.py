@@ -33,6 +33,7 @@ from contextpack.pricing import Prices, account_for
 from contextpack.recording import (
     JSON_TYPE,
     MARKDOWN_TYPE,
+    draft_receipt,
     is_still_served,
     keep_pin,
     save_patiently,
@@ -82,6 +83,29 @@ class Told:
     pin: PinStub | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a task would be answered with; nothing of it was written down."""
+
+    request: ContextRequest
+    pack: Pack
+    answer: Answer
+    receipt: Receipt  # as it would be kept; not saved
+
+
+def try_context(caller: Caller, request: ContextRequest) -> Trial:
+    """Answer a task as `answer_context` does, outside of any conversation, and leave no trace of it."""
+    alone = replace(request, session_id=None, since=None, dropped=(), delta=DeltaMode.IDS, pin=False)
+    pool, pack = _packed(caller, alone)
+    untold = Told(delta=None, attached=(), receipt=None, pin=None)
+    return Trial(
+        request=alone,
+        pack=pack,
+        answer=render(caller, alone, pack, untold),
+        receipt=draft_receipt(caller, alone, pool, pack),
+    )
+
+
 def answer_context(caller: Caller, request: ContextRequest) -> Answer:
     """Answer a task with the pack that fits the asking model's budget.
 
@@ -91,13 +115,18 @@ def answer_context(caller: Caller, request: ContextRequest) -> Answer:
         withdrawn faster than they can be packed.
     """
     for _ in range(ATTEMPTS):
-        pool = gather_candidates(caller, request)
-        pack = assemble(pool, request)
+        pool, pack = _packed(caller, request)
         told = _record(caller, request, pool, pack)
         if told is not None:
             _count(request, pack, told)
             return render(caller, request, pack, told)
     raise Unavailable("what this pack would hold is being withdrawn; try again")
+
+
+def _packed(caller: Caller, request: ContextRequest) -> tuple[Pool, Pack]:
+    """Return what competed and what won; only reads."""
+    pool = gather_candidates(caller, request)
+    return pool, assemble(pool, request)
 
 
 def _record(caller: Caller, request: ContextRequest, pool: Pool, pack: Pack) -> Told | None:

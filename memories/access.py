@@ -120,14 +120,15 @@ def caller_for(secret: str, *, vault_slug: str | None = None) -> Caller:
     if token is None or not token.is_valid_at(now):
         raise AuthenticationFailed("the token is unknown, expired or revoked")
     _note_use(token, now)
-    return _caller_of(token)
+    return holder_of(token)
 
 
 def operator_of(vault: Vault) -> Caller:
     return Caller(vault=vault, scopes=frozenset(ALL_SCOPES))
 
 
-def _caller_of(token: AccessToken) -> Caller:
+def holder_of(token: AccessToken) -> Caller:
+    """Return who calls with this token; whether it opens anything now is for others to ask."""
     return Caller(
         vault=token.vault,
         scopes=frozenset(Scope(scope) for scope in token.scopes),

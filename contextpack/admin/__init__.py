@@ -1,5 +1,6 @@
-"""The admin of what was served. Django finds the pages by importing this package."""
+"""The admin of what was served, and of what would be. Django finds the pages by importing this package."""
 
+from contextpack.admin import playground
 from contextpack.admin.pins import PinAdmin
 from contextpack.admin.receipts import ReceiptAdmin
 from contextpack.models import Pin, Receipt
@@ -7,6 +8,7 @@ from memories.admin.front import counted, site
 
 __all__ = ["PinAdmin", "ReceiptAdmin"]
 
+site().add_page(playground.PAGE)
 site().add_card(
     "receipts", counted("Receipts", Receipt.objects.all(), says="packs that were served, and why")
 )

@@ -2,6 +2,7 @@
 
 import re
 from html.parser import HTMLParser
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -114,6 +115,17 @@ def full_of(vault):
     return fill
 
 
+def _asked_in(vault) -> list[dict[str, str]]:
+    """Questions of the playground whose every field is somebody's text."""
+    asked = [
+        {"task": text, "ref": text, "token": text, "model": text, "beside": f"{text}!"} for text in HOSTILE
+    ]
+    token = AccessToken.objects.filter(vault_id=vault.pk).values_list("pk", flat=True).first()
+    return [
+        {"vault": vault.pk, **one, "token": chosen} for one in asked for chosen in (str(token), one["token"])
+    ]
+
+
 def pages_of(page: Client, vault) -> dict[str, str]:
     addresses = [list_url(model, vault.pk) for model in _KINDS]
     for model, key in _KINDS.items():
@@ -124,6 +136,7 @@ def pages_of(page: Client, vault) -> dict[str, str]:
     addresses += [
         reverse("admin:index"),
         inbox_url(vault),
+        *(f"{reverse('admin:playground')}?{urlencode(asked)}" for asked in _asked_in(vault)),
         reverse("admin:memories_vault_changelist"),
         reverse("admin:memories_vault_change", args=(vault.pk,)),
         reverse("admin:memories_vault_add"),

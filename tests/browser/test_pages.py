@@ -1,5 +1,7 @@
 """Every page of our own, in both widths and both schemes: nothing complains, nothing overflows, nothing is barred."""
 
+from urllib.parse import urlencode
+
 import pytest
 
 from tests.browser.looking import SCHEMES, WIDTHS, Site
@@ -33,7 +35,25 @@ def _inbox(site: Site) -> str:
     return f"/admin/memories/review/?vault={site.vault}"
 
 
-PAGES = {"inbox": _inbox, "front": _front, "receipts": _receipts, "receipt": _receipt, "session": _session}
+def _playground(site: Site) -> str:
+    """A question that is answered differently to two models, and an answer of last spring that neither gets."""
+    ref = site.one(
+        "select ref from memories_memory where content like 'The battery of a Kelp 3 lasts%' "
+        "and superseded_by is not null order by recorded_at limit 1"
+    )
+    asked = {"task": "How long does the battery of a Kelp 3 last?", "model": "claude", "beside": "cursor"}
+    given = {"vault": site.vault, **asked, "token_budget": 700, "ref": ref}
+    return f"/admin/playground/?{urlencode(given)}"
+
+
+PAGES = {
+    "inbox": _inbox,
+    "front": _front,
+    "receipts": _receipts,
+    "receipt": _receipt,
+    "session": _session,
+    "playground": _playground,
+}
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

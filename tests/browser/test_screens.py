@@ -16,6 +16,7 @@ SCREENS = {
     "receipt-items": ("receipt", "light", "#items"),
     "receipt-replay": ("receipt", "dark", "?replay=1&sent=1#replay"),
     "session": ("session", "light", ""),
+    "playground": ("playground", "light", ""),
     "session-dark": ("session", "dark", "#held"),
 }
 

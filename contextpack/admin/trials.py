@@ -1,0 +1,237 @@
+"""What the playground shows of a question: who asks and what that reaches, the pack row by row, what was left out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from contextpack.admin.receiptpage import TONE_OF, budget_bar
+from contextpack.answering import Trial
+from contextpack.books import why_not
+from contextpack.core.types import Item, PackFormat
+from cortex.errors import NotHere
+from memories.access import Caller, holder_of, operator_of
+from memories.admin.charts import Chart
+from memories.admin.evidence import excerpts_of
+from memories.lineage import standing_of
+from memories.models import AccessToken, Memory, Scope, Tombstone, Vault
+
+LOST_SHOWN: Final = 40
+GONE: Final = "(not here any more)"
+REASONS: Final = {
+    "served": "It is in the pack.",
+    "outbid": "It competed and lost its place: others were worth more for each token, and the budget ended before it.",
+    "folded_into": "Another memory says the same; the pack carries both as one.",
+    "already_sent": "An earlier page carried it.",
+    "not_retrieved": "It may be served, but no search found that it answers the task.",
+    "redacted": "Its text was taken away.",
+    "archived": "It is archived, so it is not served.",
+    "pending": "It waits for a review, so it is not served yet.",
+    "expired": "Its time has run out.",
+    "other_project": "It belongs to a project that this question does not look into.",
+    "superseded": "A newer memory has taken its place.",
+    "filtered": "What was asked leaves it out: it was not true, or not known, at that moment, or is of another layer.",
+    "out_of_sight": "It is in this vault, but in a project that this token does not reach.",
+    "forgotten": "It was forgotten; nothing of it is left.",
+    "unknown": "This vault has no such memory.",
+}
+
+
+# -- Who asks --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """In whose place a question is asked, and what that one reaches."""
+
+    caller: Caller
+    name: str
+    servable: int  # memories that it could be served at this moment
+    of: int  # all that could be served in the vault
+    closed: str = ""  # why the token opens nothing any more
+
+    @property
+    def may_read(self) -> bool:
+        return self.caller.may(Scope.READ)
+
+    @property
+    def scopes(self) -> list[str]:
+        return sorted(self.caller.scopes)
+
+    @property
+    def projects(self) -> list[str] | None:
+        return None if self.caller.projects is None else sorted(self.caller.projects)
+
+
+def asker_for(vault: Vault, token: AccessToken | None, *, now: datetime) -> Asker:
+    """Take a token's place, or the operator's; no secret is needed for it, and no use is noted."""
+    if token is not None:
+        token.vault = vault
+    caller = operator_of(vault) if token is None else holder_of(token)
+    rows = Memory.objects.in_vault(vault.pk).servable(now).unsuperseded()
+    seen = Memory.objects.visible_to(caller).servable(now).unsuperseded()
+    return Asker(
+        caller=caller,
+        name="the operator" if token is None else token.name,
+        servable=seen.count(),
+        of=rows.count(),
+        closed="" if token is None else state_of(token, now=now),
+    )
+
+
+def state_of(token: AccessToken, *, now: datetime) -> str:
+    """Say since when a token opens nothing; nothing for one that is open."""
+    if token.revoked_at is not None:
+        return f"revoked on {token.revoked_at:%d %b %Y}"
+    if not token.is_valid_at(now):
+        return f"expired on {token.expires_at:%d %b %Y}"
+    return ""
+
+
+# -- The pack --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One model's answer beside another's."""
+
+    name: str
+    trial: Trial
+    bar: Chart
+    body: str
+    lost: Sequence[Mapping[str, Any]]  # nearest to a place first
+    lost_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One memory that at least one of the packs carries."""
+
+    ref: str
+    layer: str
+    tone: str
+    text: str
+    relevance: float | None
+    why: Mapping[str, Any]
+    channels: Sequence[tuple[str, float]]
+    folded: tuple[str, ...]
+    cells: Sequence[Mapping[str, Any]]  # one for each model
+    only: str  # the one model that gets it; empty where all do
+
+    @property
+    def only_one(self) -> str:
+        return f"only {self.only}"
+
+
+def columns_of(vault: Vault, trials: Mapping[str, Trial]) -> list[Column]:
+    """Lay out each answer; one statement for the texts of all that was left out."""
+    lost = {name: _nearest(trial) for name, trial in trials.items()}
+    texts = excerpts_of(vault.pk, sorted({line["ref"] for lines in lost.values() for line in lines}))
+    return [
+        Column(
+            name=name,
+            trial=trial,
+            bar=budget_bar(trial.receipt),
+            body=_readable(trial),
+            lost=[{**line, "text": texts.get(line["ref"], GONE)} for line in lost[name]],
+            lost_count=len(trial.receipt.fates),
+        )
+        for name, trial in trials.items()
+    ]
+
+
+def _nearest(trial: Trial) -> list[dict[str, Any]]:
+    by_worth = sorted(trial.receipt.fates, key=lambda line: (-(line["density"] or 0), line["ref"]))
+    return by_worth[:LOST_SHOWN]
+
+
+def _readable(trial: Trial) -> str:
+    """Return an answer's body; what is JSON with its lines broken."""
+    text = trial.answer.content.decode()
+    if trial.request.format is PackFormat.MARKDOWN:
+        return text
+    return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+
+
+def rows_of(trials: Mapping[str, Trial]) -> list[Row]:
+    """Return the memories of all packs, each once: in the order of the first, then what only others carry."""
+    fullest: dict[str, tuple[Item, Mapping[str, Any]]] = {}
+    for trial in trials.values():
+        for item, line in zip(trial.pack.items, trial.receipt.items, strict=True):
+            known = fullest.get(item.ref)
+            if known is None or len(item.text) > len(known[0].text):
+                fullest[item.ref] = (item, line)
+    return [_row(item, line, trials) for item, line in fullest.values()]
+
+
+def _row(item: Item, line: Mapping[str, Any], trials: Mapping[str, Trial]) -> Row:
+    cells = [_cell(item.ref, name, trial) for name, trial in trials.items()]
+    having = [cell["name"] for cell in cells if cell["served"]]
+    return Row(
+        ref=item.ref,
+        layer=str(line["layer"]).replace("_", " "),
+        tone=TONE_OF.get(line["layer"], "brown"),
+        text=item.text,
+        relevance=line["relevance"],
+        why=line["why"],
+        channels=sorted(line["channels"].items(), key=lambda pair: -pair[1]),
+        folded=item.folded_refs,
+        cells=cells,
+        only=having[0] if len(having) < len(cells) else "",
+    )
+
+
+def _cell(ref: str, name: str, trial: Trial) -> dict[str, Any]:
+    for number, line in enumerate(trial.receipt.items, start=1):
+        if line["ref"] == ref:
+            return {"name": name, "served": True, "number": number, **line}
+    fate = next((fate for fate in trial.receipt.fates if fate["ref"] == ref), None)
+    return {"name": name, "served": False, **(fate or {"outcome": "not_retrieved"})}
+
+
+# -- Why not ---------------------------------------------------------------------------------------
+
+
+def reasons_for(asker: Asker, trials: Mapping[str, Trial], ref: str, *, now: datetime) -> dict[str, Any]:
+    """Tell for each model what kept a memory out of its pack, or that it is in it."""
+    texts = excerpts_of(asker.caller.vault.pk, [ref])
+    answers = [{"name": name, **explained(asker.caller, trial, ref)} for name, trial in trials.items()]
+    replaced = any(answer["reason"] == "superseded" for answer in answers)
+    return {
+        "ref": ref,
+        "text": texts.get(ref) if asker.caller.sees(_project_of(asker, ref)) else None,
+        "is_here": ref in texts,
+        "head": standing_of(asker.caller, [ref], at=now)[ref].head if replaced else None,
+        "answers": answers,
+    }
+
+
+def _project_of(asker: Asker, ref: str) -> str:
+    rows = Memory.objects.in_vault(asker.caller.vault.pk).filter(ref=ref)
+    return rows.values_list("project", flat=True).first() or ""
+
+
+def explained(caller: Caller, trial: Trial, ref: str) -> dict[str, Any]:
+    """Tell why a memory is, or is not, in a pack that was tried: the reason, its words, and the figures."""
+    try:
+        told = why_not(caller, trial.receipt, ref)
+    except NotHere:
+        told = {"reason": _absent(caller, ref)}
+    figures = {
+        name: value for name, value in told.items() if name not in {"receipt", "ref", "reason", "into"}
+    }
+    return {
+        "reason": told["reason"],
+        "words": REASONS.get(told["reason"], ""),
+        "into": told.get("into"),
+        "figures": figures,
+    }
+
+
+def _absent(caller: Caller, ref: str) -> str:
+    """Say of a memory that a caller has none of whether the operator has: it is the operator who looks."""
+    if Memory.objects.in_vault(caller.vault.pk).filter(ref=ref).exists():
+        return "out_of_sight"
+    forgotten = Tombstone.objects.filter(vault_id=caller.vault.pk, ref=ref).exists()
+    return "forgotten" if forgotten else "unknown"
