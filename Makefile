@@ -84,6 +84,8 @@ lint: $(DEV)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/lint-imports
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive cortex memories sessions contextpack oauth client/cortex_client
+	@$(BIN)/python -m tests.audit requirements/dev.lock
 	@$(MANAGE) makemigrations --check --dry-run
 	@$(MANAGE) spectacular --validate --fail-on-warn --file /dev/null
 

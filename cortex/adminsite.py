@@ -72,6 +72,15 @@ class CortexAdminSite(AdminSite):
         ]
         return [*own, *super().get_urls()]
 
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the form; where it would judge no more passwords for a while, say so by the status, too."""
+        response = super().login(request, extra_context)
+        context = getattr(response, "context_data", None) or {}
+        if seconds := getattr(context.get("form"), "retry_after", 0):
+            response.status_code = 429
+            response["Retry-After"] = str(seconds)
+        return response
+
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         told = [card for look in self.cards.values() if (card := look(request)) is not None]
         offered = [

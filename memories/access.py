@@ -37,6 +37,7 @@ EVERY_PROJECT = "*"
 SCOPE_LENGTH = 64
 LAST_USE_RESOLUTION = timedelta(minutes=1)
 _SLUG_LENGTH = 100
+_MOMENT_BYTES = 8
 
 
 def scope_digest(projects: Collection[str] | None) -> str:
@@ -199,7 +200,10 @@ class TokenThrottle(SimpleRateThrottle):
         caller = request.user
         if self.rate is None or not isinstance(caller, Caller) or caller.token_id is None:
             return True
-        return self.lets_in(str(caller.token_id))
+        let_in = self.lets_in(str(caller.token_id))
+        if not let_in:
+            meters.count(Count.THROTTLED)
+        return let_in
 
     def lets_in(self, name: str) -> bool:
         """Count a call under a name that is fit for a file."""
@@ -208,6 +212,12 @@ class TokenThrottle(SimpleRateThrottle):
             locks.lock(kept, locks.LOCK_EX)
             return self._count(kept)
 
+    def take_back(self, name: str) -> None:
+        """Uncount the latest call under a name."""
+        with (settings.THROTTLE_DIR / name).open("r+b", buffering=0) as kept:
+            locks.lock(kept, locks.LOCK_EX)
+            kept.truncate(max(0, (kept.seek(0, os.SEEK_END) - 1) // _MOMENT_BYTES * _MOMENT_BYTES))
+
     def _count(self, kept: RawIOBase) -> bool:
         """Add this call to those that were let in, if there is room for it."""
         self.now = time.time()
@@ -215,7 +225,6 @@ class TokenThrottle(SimpleRateThrottle):
         recent = [moment for moment in _moments(raw) if self.now - self.duration < moment <= self.now]
         self.history = recent[::-1]  # as `wait` reads it
         if len(recent) >= self.num_requests:
-            meters.count(Count.THROTTLED)
             return False
         before = array("d", recent).tobytes()
         # Never emptied first: some file systems bring a file that was emptied and written anew to the disk at once,

@@ -14,6 +14,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from oauth2_provider.models import Application
 
+from cortex.api.addresses import origin_of
 from cortex.api.challenges import USUAL_SCOPES
 from cortex.api.parsing import parse_json
 from cortex.errors import Unparsable
@@ -75,7 +76,7 @@ def drop_unused(*, before: datetime) -> int:
 def register(request: HttpRequest) -> JsonResponse:
     """Answer a registration."""
     throttle = RegistrationThrottle()
-    if not throttle.lets_in(f"oauth-{_file_name(request.META.get('REMOTE_ADDR', ''))}") or not _has_room():
+    if not throttle.lets_in(f"oauth-{_file_name(origin_of(request))}") or not _has_room():
         return _refusal("temporarily_unavailable", "too many registrations; try again later", status=429)
     try:
         client = _client_of(_description(request))

@@ -37,8 +37,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.engine_free)
 
 
+@pytest.fixture(scope="session")
+def throttle_dir(tmp_path_factory):
+    """What one run counts says nothing to the next."""
+    return tmp_path_factory.mktemp("throttle")
+
+
 @pytest.fixture(autouse=True)
-def _plain_settings(settings):
+def _plain_settings(settings, throttle_dir):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.CORTEX_EMBEDDER = "hash"
     settings.CORTEX_LLM_URL = ""
@@ -46,6 +52,7 @@ def _plain_settings(settings):
     settings.CORTEX_METRICS_TOKEN = ""
     settings.CORTEX_AUTO_APPROVE = True
     settings.CORTEX_THROTTLE = ""
+    settings.THROTTLE_DIR = throttle_dir
     settings.CORTEX_PUBLIC_URL = ""
     settings.CORTEX_RECEIPTS = "all"
     settings.WHITENOISE_USE_FINDERS = False  # each new client would look through all static files first

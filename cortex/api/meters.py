@@ -42,6 +42,7 @@ class Count(StrEnum):
     RECEIPTS_LOST = "cortex_receipts_lost"
     WRITERS_REFUSED = "cortex_waiting_room_refusals"
     THROTTLED = "cortex_throttle_refusals"
+    LOGINS_REFUSED = "cortex_login_refusals"
 
 
 class Level(StrEnum):
@@ -59,7 +60,8 @@ _COUNTS: Final[Mapping[Count, tuple[str, tuple[str, ...]]]] = {
     Count.DEGRADED: ("Packs that said that a part of the search was not there", ()),
     Count.RECEIPTS_LOST: ("Receipts and other late writes for which the queue had no room", ()),
     Count.WRITERS_REFUSED: ("Requests that found the database held and no seat to wait in", ()),
-    Count.THROTTLED: ("Calls beyond the rate of their token or address", ()),
+    Count.THROTTLED: ("Calls beyond the rate of their token", ()),
+    Count.LOGINS_REFUSED: ("Logins to the admin that were not judged, for there were too many", ()),
 }
 _LEVELS: Final[Mapping[Level, tuple[str, str]]] = {
     Level.RECEIPTS_WAITING: ("Receipts and other late writes that wait for the database", "livesum"),

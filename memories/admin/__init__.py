@@ -1,10 +1,11 @@
 """The admin of vaults and what they hold. Django finds the pages by importing this package."""
 
 from memories.admin.evidence import CaptureAdmin, MemoryAdmin
-from memories.admin.front import add_cards
+from memories.admin.front import add_cards, site
 from memories.admin.inbox import add_inbox
 from memories.admin.links import ConflictAdmin, DecisionAdmin, EntityAdmin, TombstoneAdmin
 from memories.admin.vaults import AccessTokenAdmin, VaultAdmin
+from memories.logins import PatientLoginForm
 
 __all__ = [
     "AccessTokenAdmin",
@@ -18,4 +19,5 @@ __all__ = [
 ]
 
 add_inbox()
+site().login_form = PatientLoginForm
 add_cards()
