@@ -14,6 +14,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from cortex.errors import CortexError
 from memories.access import Caller, operator_of
@@ -23,6 +24,7 @@ from memories.models import Vault
 ROWS_LIMIT: Final = 500
 CONFIRMED: Final = "confirmed"
 FROM_PAGE: Final = "from_page"
+RETURN_TO: Final = "return_to"
 _REFUSALS_SHOWN: Final = 5
 
 Verb = Callable[[Caller, Any], object]
@@ -106,10 +108,12 @@ def confirmation(
 
 
 def back(page: VaultScopedAdmin, request: HttpRequest, rows: Sequence[Any]) -> HttpResponse | None:
-    """Return to the page of the row that was decided about; None: to the list."""
-    if FROM_PAGE in request.POST and len(rows) == 1:
-        return HttpResponseRedirect(page.url_of(rows[0]))
-    return None
+    """Return to the page that the decision came from, or else that of the row it is about; None: to the list."""
+    if FROM_PAGE not in request.POST or len(rows) != 1:
+        return None
+    named = request.POST.get(RETURN_TO, "")
+    is_ours = named.startswith("/") and url_has_allowed_host_and_scheme(named, allowed_hosts=None)
+    return HttpResponseRedirect(named if is_ours else page.url_of(rows[0]))
 
 
 def _few(page: VaultScopedAdmin, request: HttpRequest, rows: QuerySet[Any]) -> list[Any] | None:

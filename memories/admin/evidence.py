@@ -10,17 +10,29 @@ from django.contrib import admin
 from django.contrib.admin.models import DELETION
 from django.contrib.admin.views.main import ORDER_VAR
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
-from django.db.models.functions import Substr
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from memories.access import operator_of
+from memories.access import Caller, operator_of
+from memories.admin.actors import names_of
+from memories.admin.beside import sections_beside
 from memories.admin.deciding import back, confirmation, decide, tell_erasures
 from memories.admin.filters import MEMORY_FILTERS, ProjectOfCapture
-from memories.admin.linking import list_url
+from memories.admin.linking import list_url, row_url
+from memories.admin.memorypage import drawn_chain, drawn_neighbours, open_beside
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
+from memories.admin.texts import (
+    EXCERPT_LENGTH,
+    WITHHELD_TEXT,
+    excerpt_of,
+    excerpts_of,
+    is_expired,
+    memories_excerpted,
+    texts_by_id,
+    with_excerpt,
+)
 from memories.core.kinds import Flag, Status
 from memories.decisions import decisions_beside
 from memories.models import Capture, Conflict, Entity, Memory, Mention, ProposedSupersession, Source, Vault
@@ -31,31 +43,21 @@ from memories.writing.forgetting import forget
 from memories.writing.reviewing import approve, archive, decline, redact
 from memories.writing.undoing import undo
 
-EXCERPT_LENGTH: Final = 160
+__all__ = [
+    "EXCERPT_LENGTH",
+    "WITHHELD_TEXT",
+    "CaptureAdmin",
+    "MemoryAdmin",
+    "excerpt_of",
+    "excerpts_of",
+    "is_expired",
+    "memories_excerpted",
+    "standing_of",
+    "texts_by_id",
+]
+
 STEPS_SHOWN: Final = 50  # of a chain, before and behind the memory
 ROWS_SHOWN: Final = 100  # of what hangs on a row; the list shows the rest
-WITHHELD_TEXT: Final = "(expired: the next sweep erases it)"
-
-
-def excerpt_of(row: Any) -> str:
-    """Return the beginning of a text that was loaded as `beginning`."""
-    text = " ".join(row.beginning.split())
-    return f"{text[:EXCERPT_LENGTH]}…" if len(text) > EXCERPT_LENGTH else text
-
-
-def with_excerpt(rows: QuerySet[Any], *heavy: str) -> QuerySet[Any]:
-    """Load the first characters of the texts instead of the texts, and none of the other heavy columns."""
-    beginning = Substr("content", 1, EXCERPT_LENGTH + 1)
-    excerpted: QuerySet[Any] = rows.defer("content", *heavy).annotate(beginning=beginning)
-    return excerpted
-
-
-def memories_excerpted(rows: QuerySet[Memory]) -> QuerySet[Memory]:
-    return with_excerpt(rows, "summary", "term_hashes")
-
-
-def is_expired(memory: Memory, *, at: datetime) -> bool:
-    return memory.expires_at is not None and memory.expires_at <= at
 
 
 def standing_of(memory: Memory, *, at: datetime) -> list[str]:
@@ -139,19 +141,24 @@ class MemoryAdmin(VaultScopedAdmin):
 
     def sections(self, request: HttpRequest, row: Memory) -> dict[str, Any]:
         now = timezone.now()
-        expired = is_expired(row, at=now)
-        chain = _chain(row)
+        caller, expired = operator_of(row.vault), is_expired(row, at=now)
+        entities = _entities_of(row)
+        text = WITHHELD_TEXT if expired else row.content
         return {
-            "text": WITHHELD_TEXT if expired else row.content,
+            "text": text,
             "summary": None if expired else row.summary,
             "standing": standing_of(row, at=now),
             "sources": sources_of(row.vault_id, [row.pk]).get(row.pk, []),
-            "entities": _entities_of(row),
+            "entities": entities,
+            "neighbours": drawn_neighbours(row, entities, text),
             "conflicts": _conflicts_of(row),
             "proposals": _proposals_about(row),
-            "decided": decisions_beside(operator_of(row.vault), row, at=now),
+            "decided": _decisions_about(caller, row, at=now),
             "thread_url": list_url(Memory, row.vault_id, thread=row.thread) if row.thread else None,
-            **chain,
+            "beside": sections_beside(request, row),
+            "here": row_url(Memory, row.vault_id, row.ref),
+            **open_beside(request, caller, row),
+            **_chain(row, at=now),
         }
 
     def is_open_to(self, decision: str, row: Memory) -> bool:
@@ -251,28 +258,28 @@ class ShownStep:
     is_this: bool
 
 
-def _chain(memory: Memory) -> dict[str, Any]:
+def _decisions_about(caller: Caller, memory: Memory, *, at: datetime) -> list[dict[str, Any]]:
+    told = decisions_beside(caller, memory, at=at)
+    names = names_of(memory.vault_id, [each["actor"] for each in told])
+    return [
+        each | {"who": names[each["actor"]], "moment": datetime.fromisoformat(each["at"])} for each in told
+    ]
+
+
+def _chain(memory: Memory, *, at: datetime) -> dict[str, Any]:
     steps = chain_of(operator_of(memory.vault), memory)
     here = next((place for place, step in enumerate(steps) if step.ref == memory.ref), 0)
     first, last = max(0, here - STEPS_SHOWN), here + STEPS_SHOWN + 1
     shown = steps[first:last]
     texts = excerpts_of(memory.vault_id, [step.ref for step in shown])
     return {
+        "drawn_chain": drawn_chain(memory, shown, texts, at=at) if shown else None,
         "chain": [
             ShownStep(step=step, text=texts.get(step.ref, ""), is_this=step.ref == memory.ref)
             for step in shown
         ],
         "older_steps": first,
         "newer_steps": max(0, len(steps) - last),
-    }
-
-
-def excerpts_of(vault_id: str, refs: Sequence[str]) -> dict[str, str]:
-    """Return ref → the beginning of the text, for the memories that are still here; one statement."""
-    now = timezone.now()
-    rows = memories_excerpted(Memory.objects.in_vault(vault_id).filter(ref__in=set(refs)))
-    return {
-        row.ref: WITHHELD_TEXT if is_expired(row, at=now) else excerpt_of(row) or "(redacted)" for row in rows
     }
 
 
@@ -300,16 +307,6 @@ def _proposals_about(memory: Memory) -> list[dict[str, Any]]:
     proposals = list(rows[:ROWS_SHOWN])
     texts = texts_by_id(memory.vault_id, [pk for p in proposals for pk in (p.old_id, p.new_id)])
     return [{"proposal": p, "old": texts.get(p.old_id), "new": texts.get(p.new_id)} for p in proposals]
-
-
-def texts_by_id(vault_id: str, pks: Sequence[int]) -> dict[int, dict[str, str]]:
-    """Return memory id → its ref and the beginning of its text; one statement."""
-    now = timezone.now()
-    rows = memories_excerpted(Memory.objects.in_vault(vault_id).filter(pk__in=set(pks)))
-    return {
-        row.pk: {"ref": row.ref, "text": WITHHELD_TEXT if is_expired(row, at=now) else excerpt_of(row)}
-        for row in rows
-    }
 
 
 # -- Captures ------------------------------------------------------------------------------------

@@ -26,9 +26,10 @@ from cortex.adminsite import AdminPage, Card
 from memories.access import Caller
 from memories.admin.actors import names_of
 from memories.admin.deciding import caller_behind, decide
-from memories.admin.evidence import MemoryAdmin, by_ref, excerpts_of
+from memories.admin.evidence import MemoryAdmin, by_ref
 from memories.admin.front import site
 from memories.admin.scoping import VAULT_PARAMETER, chosen_vault
+from memories.admin.texts import excerpts_of
 from memories.core.kinds import Flag, Status, Verb
 from memories.decisions import decisions_visible_to, shown_decisions
 from memories.models import Decision, Memory, ProposedSupersession, Vault

@@ -14,10 +14,11 @@ from django.utils.safestring import SafeString
 
 from memories.access import Caller
 from memories.admin.deciding import back, confirmation, decide, tell_erasures
-from memories.admin.evidence import first_texts, texts_by_id
+from memories.admin.evidence import first_texts
 from memories.admin.filters import SetOrNot
 from memories.admin.linking import list_url, row_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
+from memories.admin.texts import texts_by_id
 from memories.models import Alias, Conflict, Decision, Entity, Memory, Mention, Tombstone, Vault
 from memories.writing.forgetting import forget_entity
 from memories.writing.inputs import EntityErasure

@@ -46,7 +46,28 @@ def _playground(site: Site) -> str:
     return f"/admin/playground/?{urlencode(given)}"
 
 
+def _memory(site: Site) -> str:
+    """A memory that replaced another and was served often."""
+    ref = site.one(
+        "select m.ref from memories_memory m join memories_supersession s on s.new_id = m.id"
+        " order by m.superseded_by is null, (select count(*) from contextpack_receipt r"
+        " where instr(r.items, m.ref) > 0) desc, m.ref limit 1"
+    )
+    return site.page_of("memories/memory", ref)
+
+
+def _conflicted(site: Site) -> str:
+    """A memory that another one contradicts."""
+    ref = site.one(
+        "select m.ref from memories_memory m join memories_conflict c on c.left_id = m.id"
+        " where c.resolved_at is null order by c.detected_at, m.ref limit 1"
+    )
+    return site.page_of("memories/memory", ref)
+
+
 PAGES = {
+    "memory": _memory,
+    "conflicted": _conflicted,
     "inbox": _inbox,
     "front": _front,
     "receipts": _receipts,

@@ -9,6 +9,10 @@ pytestmark = pytest.mark.xdist_group("browser")
 LIMIT = 200_000
 SCREENS = {
     "front": ("front", "light", ""),
+    "memory": ("memory", "light", "#chain"),
+    "memory-served": ("memory", "dark", "#served"),
+    "memory-about": ("memory", "light", "#entities"),
+    "conflict": ("conflicted", "light", ""),
     "inbox": ("inbox", "light", ""),
     "inbox-dark": ("inbox", "dark", "&show=pending"),
     "receipts": ("receipts", "light", ""),

@@ -45,8 +45,14 @@ def element(name: str, *children: str, **attributes: Attribute) -> SafeString:
     return format_html("<{}{}>{}</{}>", name, told, inner, name)
 
 
-def picture(*children: str, label: str, width: float, height: float, **attributes: Attribute) -> SafeString:
-    """Return a whole picture under a name for those who do not see it."""
+def picture(
+    *children: str, label: str, width: float, height: float, role: str = "img", **attributes: Attribute
+) -> SafeString:
+    """Return a whole picture under a name for those who do not see it.
+
+    Args:
+        role: "group" where there are links in it, which an "img" hides.
+    """
     return element(
         "svg",
         element("title", label),
@@ -54,7 +60,7 @@ def picture(*children: str, label: str, width: float, height: float, **attribute
         viewBox=f"0 0 {figure(width)} {figure(height)}",
         width=width,
         height=height,
-        role="img",
+        role=role,
         aria_label=label,
         **attributes,
     )
