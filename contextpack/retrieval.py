@@ -109,7 +109,7 @@ class Universe:
         return np.isin(self.speaker, places)
 
     def have(self, trait: Trait) -> Floats:
-        return (self.catalogue.traits[self.layout.order] & trait > 0).astype(np.float64)
+        return self.catalogue.have(self.layout.order, trait).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +161,16 @@ def universe_of(
     """
     told = np.zeros(len(catalogue), dtype=bool)
     told[rows] = True
-    replaced = list(catalogue.replaced(known_at=known_at, projects=caller.projects))
-    heads_of = active_heads({ref: after for _, ref, after in replaced})
-    answering = {catalogue.refs[row] for row in rows.tolist()} if replaced else set()
-    lent = {row: heads_of[ref] for row, ref, _ in replaced if ref in heads_of and heads_of[ref] in answering}
+    links = list(catalogue.replaced(known_at=known_at, projects=caller.projects))
+    heads_of = active_heads({link.ref: link.successor for link in links})
+    answering = set(catalogue.refs[rows].tolist()) if links else set()
+    lending = {
+        link.memory_id: heads_of[link.ref]
+        for link in links
+        if link.ref in heads_of and heads_of[link.ref] in answering
+    }
+    among = catalogue.rows_of(np.array(list(lending), dtype=np.int64))
+    lent = {row: lending[pk] for row, pk in zip(among.tolist(), catalogue.ids[among].tolist(), strict=True)}
     member = told.copy()
     member[list(lent)] = True
     order = catalogue.in_threads[member[catalogue.in_threads]]
@@ -440,18 +446,18 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
 
 def _standing(catalogue: Catalogue, newest: NDArray[np.int64], *, floor_only: bool) -> dict[str, PackLayer]:
     """Return the refs that need no match, and the layer in which each stands: the newest of every kind."""
-    layers, kinds = catalogue.layers[newest], catalogue.kinds[newest]
-    rules = newest[layers == MemoryLayer.NEGATIVE][:CONSTRAINT_LIMIT].tolist()
-    floor = dict.fromkeys((catalogue.refs[row] for row in rules), PackLayer.CONSTRAINTS)
+    refs = catalogue.refs[newest]
+    rules = refs[catalogue.in_layers(newest, {MemoryLayer.NEGATIVE})][:CONSTRAINT_LIMIT].tolist()
+    floor = dict.fromkeys(rules, PackLayer.CONSTRAINTS)
     if floor_only:
         return floor
-    personal = newest[np.isin(layers, list(_IDENTITY))][:STANDING_LIMIT].tolist()
-    open_loops = newest[np.isin(kinds, list(_OPEN_KINDS))][:STANDING_LIMIT].tolist()
+    personal = newest[catalogue.in_layers(newest, _IDENTITY)][:STANDING_LIMIT].tolist()
+    open_loops = newest[catalogue.of_kinds(newest, _OPEN_KINDS)][:STANDING_LIMIT].tolist()
     placed = {
-        catalogue.refs[row]: pack_layer(str(catalogue.layers[row]), str(catalogue.kinds[row]))
+        str(catalogue.refs[row]): pack_layer(*catalogue.layer_and_kind(row))
         for row in (*personal, *open_loops)
     }
-    recent = {catalogue.refs[row]: PackLayer.RECENCY for row in newest[:STANDING_LIMIT].tolist()}
+    recent = dict.fromkeys(refs[:STANDING_LIMIT].tolist(), PackLayer.RECENCY)
     return recent | placed | floor
 
 
