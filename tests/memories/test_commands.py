@@ -13,7 +13,17 @@ from tests.factories import make_memory, make_vault
 
 pytestmark = pytest.mark.django_db
 
-COMMANDS = ["create_vault", "create_token", "import_memories", "export_vault", "embed", "reindex", "sweep"]
+COMMANDS = [
+    "backup",
+    "restore",
+    "create_vault",
+    "create_token",
+    "import_memories",
+    "export_vault",
+    "embed",
+    "reindex",
+    "sweep",
+]
 
 
 def run(name, *args, **options):

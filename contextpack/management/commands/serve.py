@@ -75,7 +75,7 @@ def require_free(host: str, port: int) -> None:
 
 
 def _shown(host: str) -> str:
-    if host in {"0.0.0.0", "::"}:  # nosec B104 - what somebody else chose is only shown
+    if host in {"0.0.0.0", "::"}:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 
