@@ -39,7 +39,7 @@ def contents(path: Path) -> list[str]:
 
 
 @pytest.fixture
-def small(tmp_path) -> Path:
+def small(tmp_path: Path) -> Path:
     path = tmp_path / "cortex.sqlite3"
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA journal_mode=WAL")
@@ -58,7 +58,8 @@ def test_a_running_server_is_backed_up_and_brought_back_without_what_was_forgott
             "ref"
         ]
         hushed = client.post("/v1/memories", {"content": "Narwhal keeps the seal"}, expect=201).json()["ref"]
-        written, done = [], threading.Event()
+        written: list[int] = []
+        done = threading.Event()
 
         def write() -> None:
             own = server.client()
