@@ -26,6 +26,7 @@ def oauth_settings(port: int) -> dict[str, str]:
     return {
         "DJANGO_SETTINGS_MODULE": "tests.oauth.settings",
         "CORTEX_OAUTH": "1",
+        "CORTEX_PROXY": "1",  # as hosted clients find it; a test plays the proxy by sending its header
         "CORTEX_LOG_LEVEL": "DEBUG",  # whatever is logged at all, a test looks through
         "CORTEX_PUBLIC_URL": f"http://{HOST}:{port}",
     }
@@ -62,7 +63,8 @@ def _uncounted(request):
     """Forget how many clients registered before."""
     if "server" in request.fixturenames:
         running = request.getfixturevalue("server")
-        (running.folder / "throttle" / "oauth-127-0-0-1").unlink(missing_ok=True)
+        for counted in (running.folder / "throttle").glob("oauth-*"):
+            counted.unlink()
 
 
 @pytest.fixture(scope="session")

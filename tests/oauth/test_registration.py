@@ -10,9 +10,10 @@ from tests.oauth.speaking import CALLBACK
 URIS = {"redirect_uris": [CALLBACK]}
 
 
-def register(server, told: object) -> httpx2.Response:
+def register(server, told: object, *, forwarded: str | None = None) -> httpx2.Response:
     content = told if isinstance(told, bytes) else json.dumps(told).encode()
-    return httpx2.post(f"{server.url}/oauth/register", content=content)
+    headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+    return httpx2.post(f"{server.url}/oauth/register", content=content, headers=headers)
 
 
 def test_a_client_gets_an_id_and_no_secret(server):
@@ -101,6 +102,13 @@ def test_one_address_registers_so_many_an_hour(server):
     statuses = [register(server, URIS).status_code for _ in range(21)]
     assert statuses == [201] * 20 + [429]
     assert int(register(server, URIS).headers["Retry-After"]) > 0
+
+
+def test_behind_a_proxy_nobody_uses_up_what_others_may(server):
+    seen = "198.51.100.{}, 203.0.113.5"  # the first is made up by the caller, anew for each call
+    statuses = [register(server, URIS, forwarded=seen.format(n)).status_code for n in range(21)]
+    assert statuses == [201] * 20 + [429]
+    assert register(server, URIS, forwarded="203.0.113.5, 203.0.113.6").status_code == 201
 
 
 def test_no_description_is_fetched_because_a_token_is_asked_for(server):
