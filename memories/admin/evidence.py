@@ -8,21 +8,21 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.contrib.admin.models import DELETION
-from django.contrib.admin.views.main import ORDER_VAR
+from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, SEARCH_VAR, ChangeList
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from memories.access import Caller, operator_of
 from memories.admin.actors import names_of
-from memories.admin.beside import sections_beside
+from memories.admin.beside import Finding, found_by_agents, sections_beside
 from memories.admin.deciding import back, confirmation, decide, tell_erasures
-from memories.admin.filters import MEMORY_FILTERS, ProjectOfCapture
+from memories.admin.filters import BY_AGENTS, MEMORY_FILTERS, ProjectOfCapture, SearchMode, is_by_agents
 from memories.admin.linking import list_url, row_url
 from memories.admin.memorypage import drawn_chain, drawn_neighbours, open_beside
-from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
+from memories.admin.scoping import VaultChangeList, VaultFilter, VaultScopedAdmin, chosen_vault
 from memories.admin.texts import (
     EXCERPT_LENGTH,
     WITHHELD_TEXT,
@@ -57,6 +57,18 @@ __all__ = [
 ]
 
 STEPS_SHOWN: Final = 50  # of a chain, before and behind the memory
+_FOUND: Final = "cortex_found"  # on the request: what agents would find
+_COLUMNS_OF_A_SEARCH: Final = (
+    "ref",
+    "excerpt",
+    "relevance",
+    "why_found",
+    "standing",
+    "kind",
+    "project",
+    "captured_at",
+)
+_WAYS: Final = {"fts": "words", "vector": "meaning", "entity": "a name", "recency": "a day"}
 ROWS_SHOWN: Final = 100  # of what hangs on a row; the list shows the rest
 
 
@@ -82,15 +94,29 @@ def as_badges(names: Sequence[str]) -> SafeString:
 # -- Memories ------------------------------------------------------------------------------------
 
 
+class MemoryChangeList(VaultChangeList):
+    """The list of memories; in a search as agents do, each with how well it answers."""
+
+    finding: Finding | None = None
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.finding = request.__dict__.get(_FOUND)
+        hits = {hit.ref: hit for hit in self.finding.hits} if self.finding is not None else {}
+        for row in self.result_list:
+            row.hit = hits.get(row.ref)
+
+
 @admin.register(Memory)
 class MemoryAdmin(VaultScopedAdmin):
     change_form_template = "admin/memories/memory/change_form.html"
+    change_list_template = "admin/memories/memory/change_list.html"
     actions = ("approve", "decline", "archive", "undo", "redact", "forget")
     list_display = ("ref", "excerpt", "standing", "kind", "layer", "author", "project", "captured_at")
     list_filter = (VaultFilter, *MEMORY_FILTERS)
     ordering = ("-captured_at", "-pk")
     search_fields = ("content",)  # that there is a search; get_search_results says how
-    search_help_text = "Words of the text, best match first; else any part of it. Or a ref."
+    search_says = "Words of the text, best match first; else any part of it. Or a ref."
     fields = (
         "ref",
         "vault",
@@ -107,6 +133,24 @@ class MemoryAdmin(VaultScopedAdmin):
         ("superseded_by", "superseded_at", "superseded_from"),
     )
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        asked = is_by_agents(request) and request.GET.get(SEARCH_VAR, "").strip()
+        return _COLUMNS_OF_A_SEARCH if asked else self.list_display
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return MemoryChangeList
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        here = request.GET.copy()
+        for name in (SearchMode.parameter_name, PAGE_VAR, ORDER_VAR):
+            here.pop(name, None)
+        modes = {
+            "by_agents": is_by_agents(request),
+            "by_words_url": f"?{here.urlencode()}",
+            "by_agents_url": f"?{here.urlencode()}&{SearchMode.parameter_name}={BY_AGENTS}",
+        }
+        return super().changelist_view(request, modes | (extra_context or {}))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Memory]:
         return memories_excerpted(super().get_queryset(request))
 
@@ -116,6 +160,8 @@ class MemoryAdmin(VaultScopedAdmin):
         vault, term = chosen_vault(request), search_term.strip()
         if vault is None or not term:
             return queryset, False
+        if is_by_agents(request):
+            return _found_by_agents(request, vault, queryset, term), False
         if term.startswith("mem_") and (named := queryset.filter(ref=term)).exists():
             return named, False
         found = _ids_matching(vault, queryset, term)
@@ -134,6 +180,23 @@ class MemoryAdmin(VaultScopedAdmin):
     @admin.display(description="text")
     def excerpt(self, memory: Any) -> str:
         return excerpt_of(memory)
+
+    @admin.display(description="relevance")
+    def relevance(self, memory: Any) -> SafeString | str:
+        if memory.hit is None:
+            return "–"
+        share = f"{memory.hit.relevance:.2f}"
+        return format_html(
+            '{} <meter min="0" max="1" value="{}" aria-label="relevance"></meter>', share, share
+        )
+
+    @admin.display(description="why")
+    def why_found(self, memory: Any) -> SafeString | str:
+        if memory.hit is None:
+            return "–"
+        ways = ", ".join(_WAYS.get(way, way) for way in memory.hit.retrievers)
+        words = format_html_join(" ", "<mark>{}</mark>", ((word,) for word in memory.hit.words))
+        return format_html("{} {}", ways, words)
 
     @admin.display(description="standing")
     def standing(self, memory: Any) -> SafeString:
@@ -242,6 +305,18 @@ def _ids_matching(vault: Vault, queryset: QuerySet[Memory], term: str) -> list[i
         kept = set(queryset.order_by().values_list("pk", flat=True))
         hits = fulltext.lookup(term, vault_id=vault.pk, language=vault.language, allowed=kept)
     return [hit.memory_id for hit in hits]
+
+
+def _found_by_agents(
+    request: HttpRequest, vault: Vault, queryset: QuerySet[Memory], term: str
+) -> QuerySet[Memory]:
+    """Keep what an agent would find, the best answer first; the page is told how well each answers."""
+    finding = request.__dict__[_FOUND] = found_by_agents(operator_of(vault), term)
+    refs = [hit.ref for hit in finding.hits]
+    keys = dict(queryset.order_by().filter(ref__in=refs).values_list("ref", "pk"))
+    ordered = [keys[ref] for ref in refs if ref in keys]
+    matching = queryset.filter(pk__in=ordered)
+    return matching.order_by(_in_order_of(ordered)) if ordered else matching
 
 
 def _in_order_of(ids: Sequence[int]) -> Case:

@@ -14,6 +14,7 @@ from memories.models import Capture, Conflict, Entity, Memory, Mention, Proposed
 
 _PROJECTS_OFFERED: Final = 50
 NO_PROJECT: Final = "-"
+BY_AGENTS: Final = "agents"
 
 
 class _Projects(admin.SimpleListFilter):
@@ -114,7 +115,28 @@ class EntityFilter(admin.SimpleListFilter):
         return queryset.filter(pk__in=mentions.values("memory_id"))
 
 
+class SearchMode(admin.SimpleListFilter):
+    """Whether the search is that of agents. It takes no row away itself, and stands above the list."""
+
+    title = "search"
+    parameter_name = "by"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(BY_AGENTS, "as agents do")]
+
+    def has_output(self) -> bool:
+        return False
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset
+
+
+def is_by_agents(request: HttpRequest) -> bool:
+    return request.GET.get(SearchMode.parameter_name) == BY_AGENTS
+
+
 MEMORY_FILTERS: Final = (
+    SearchMode,
     "status",
     StandingFilter,
     "layer",

@@ -34,7 +34,7 @@ class EntityAdmin(VaultScopedAdmin):
     list_display = ("name", "also_called", "memory_count", "created_at")
     ordering = ("name", "pk")
     search_fields = ("name",)
-    search_help_text = "A name, an alias, or a ref."
+    search_says = "A name, an alias, or a ref."
     fields = ("ref", "vault", "name", "created_at")
 
     def has_forget_permission(self, request: HttpRequest) -> bool:

@@ -141,6 +141,8 @@ class VaultScopedAdmin(_ModelAdmin):
 
     key_field: ClassVar[str] = "ref"
     change_form_template: ClassVar[Any] = "admin/vault_row.html"
+    change_list_template: ClassVar[Any] = "admin/vault_list.html"
+    search_says: ClassVar[str] = ""  # what may be typed into the field
     list_filter: ClassVar[Any] = (VaultFilter,)
     list_per_page = 50
     show_full_result_count = False

@@ -8,8 +8,12 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
+from contextpack.core.mql import Mql
 from contextpack.models import Pin, Receipt
+from contextpack.querying import answer_query
+from memories.access import operator_of
 from memories.admin.linking import list_url
 from memories.admin.scoping import VaultScopedAdmin
 from memories.models import AccessToken, Capture, Conflict, Decision, Entity, Memory, Tombstone, Vault
@@ -212,6 +216,77 @@ def test_memories_narrow_by_standing_project_and_entity(page, vault):
     assert texts(in_project="atlas") == {"plain thing"}
     assert texts(in_project="-") == {"old thing", "Left thing", "Right thing"}
     assert texts(entity=entity.ref) == {"old thing"}
+
+
+# -- As agents search ----------------------------------------------------------------------------
+
+
+def _as_agents(page, vault, question, **narrowed_by):
+    response = page.get(list_url(Memory, vault.pk, by="agents", q=question, **narrowed_by))
+    assert response.status_code == 200
+    return response
+
+
+def test_a_search_as_agents_do_is_the_answer_to_their_query(page, vault):
+    for text in ("The launch of Atlas is on 12 May", "Atlas is late", "The kitchen is on the fourth floor"):
+        make_memory(vault, content=text)
+    response = _as_agents(page, vault, "When is the launch of Atlas?")
+    find = Mql(find="When is the launch of Atlas?", k=50)
+    answer = answer_query(operator_of(vault), find, now=timezone.now())["items"]
+    told = [(row.ref, row.hit.relevance, list(row.hit.words)) for row in response.context["cl"].result_list]
+    assert told == [(item["ref"], item["relevance"], item["why"]["matched_terms"]) for item in answer]
+    assert len(told) >= 2
+    html = response.content.decode()
+    assert f"{answer[0]['relevance']:.2f} <meter" in html
+    assert "<mark>launch</mark>" in html
+
+
+@pytest.mark.parametrize(
+    "fields", [{"status": "pending"}, {"withheld": True}, {"superseded_by": "mem_x"}, {"source_url": None}]
+)
+def test_what_no_agent_finds_is_found_by_words_alone(page, vault, fields):
+    make_memory(vault, content="The launch of Atlas is on 12 May", **fields)
+    assert "12 May" not in _as_agents(page, vault, "launch of Atlas").content.decode()
+    assert "12 May" in listed(page, Memory, vault, q="launch Atlas")
+
+
+def test_the_filters_narrow_what_agents_find(page, vault):
+    make_memory(vault, content="The launch of Atlas is in May", project="atlas")
+    make_memory(vault, content="The launch of Atlas is a secret", project="press")
+    html = _as_agents(page, vault, "launch of Atlas", in_project="press").content.decode()
+    assert "is a secret" in html
+    assert "in May" not in html
+    assert "the filters leave 1" in html
+
+
+def test_agents_find_nothing_of_another_vault(page, vault):
+    make_memory(make_vault("other"), content="The launch of Atlas is a secret")
+    assert "is a secret" not in _as_agents(page, vault, "launch of Atlas").content.decode()
+
+
+def test_a_search_as_agents_do_without_a_question_is_the_list(page, vault):
+    make_memory(vault, content="A plain thing")
+    html = _as_agents(page, vault, " ").content.decode()
+    assert "A plain thing" in html
+    assert "Type a question" in html
+
+
+def test_searching_as_agents_do_costs_no_more_statements_for_many_hits(page, vault):
+    def statements() -> int:
+        with CaptureQueriesContext(connection) as seen:
+            _as_agents(page, vault, "launch of Atlas")
+        return len(seen)
+
+    def fill(numbers: range) -> None:
+        for number in numbers:
+            make_memory(vault, content=f"The launch of Atlas has risk number {number}")
+
+    fill(range(10))
+    statements()
+    few = statements()
+    fill(range(10, 100))
+    statements()  # the first one also reads what was written since
+    assert statements() == few
 
 
 def test_entities_are_found_by_an_alias(page, vault):

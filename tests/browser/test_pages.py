@@ -65,7 +65,14 @@ def _conflicted(site: Site) -> str:
     return site.page_of("memories/memory", ref)
 
 
+def _search(site: Site) -> str:
+    return (
+        f"/admin/memories/memory/?vault={site.vault}&by=agents&q=How+long+does+the+battery+of+a+Kelp+3+last"
+    )
+
+
 PAGES = {
+    "search": _search,
     "memory": _memory,
     "conflicted": _conflicted,
     "inbox": _inbox,

@@ -9,6 +9,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 LIMIT = 200_000
 SCREENS = {
     "front": ("front", "light", ""),
+    "search": ("search", "light", ""),
+    "search-dark": ("search", "dark", ""),
     "memory": ("memory", "light", "#chain"),
     "memory-served": ("memory", "dark", "#served"),
     "memory-about": ("memory", "light", "#entities"),
