@@ -1,4 +1,4 @@
-"""What is kept of an answer: the receipt that explains it, and the pin that replays it."""
+"""What is kept of an answer, the receipt that explains it and the pin that replays it; and what answers must hold."""
 
 from typing import ClassVar
 
@@ -12,6 +12,10 @@ from memories.models.tenancy import TenantModel
 
 def new_receipt_ref() -> str:
     return new_ref("rcp")
+
+
+def new_probe_ref() -> str:
+    return new_ref("prb")
 
 
 class Receipt(TenantModel):
@@ -71,6 +75,29 @@ class Pin(TenantModel):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["vault", "ref", "scope"], name="pin_once_per_scope")
         ]
+
+    def __str__(self) -> str:
+        return self.ref
+
+
+class Probe(TenantModel):
+    """A question whose answer is known: which memories its pack must carry, and which it must not."""
+
+    id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
+    ref = models.CharField(max_length=40, default=new_probe_ref, editable=False)
+    name = models.CharField(max_length=100)
+    task = models.TextField()
+    model = models.CharField(max_length=200, blank=True, default="")
+    token_budget = models.PositiveIntegerField(
+        null=True, blank=True, help_text="empty: what is usual for the model"
+    )
+    project = models.CharField(max_length=100, blank=True, default="", help_text="empty: every project")
+    must = models.JSONField(default=list, blank=True, help_text="refs that have to be in the pack")
+    must_not = models.JSONField(default=list, blank=True, help_text="refs that may not be in it")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["vault", "ref"], name="probe_ref_once")]
 
     def __str__(self) -> str:
         return self.ref

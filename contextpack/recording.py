@@ -154,27 +154,27 @@ def cut_tasks(vault_id: str, texts: Collection[str]) -> int:
 
     Returns: how many receipts lost theirs.
     """
-    quoting = _quoting(texts)
+    is_quote = quoting(texts)
     rows = Receipt.objects.filter(vault_id=vault_id).exclude(task=WITHDRAWN_TASK).values_list("pk", "task")
-    holding = [pk for pk, task in rows.iterator() if quoting(task)] if texts else []
+    holding = [pk for pk, task in rows.iterator() if is_quote(task)] if texts else []
     return Receipt.objects.filter(vault_id=vault_id, pk__among=holding).update(task=WITHDRAWN_TASK)
 
 
-def _quoting(texts: Collection[str]) -> Callable[[str], bool]:
+def quoting(texts: Collection[str]) -> Callable[[str], bool]:
     """Return whether a task quotes any of the texts; the end of a sentence is none of its words."""
     passages = [passage for text in texts if (passage := text.strip().rstrip(_SENTENCE_ENDS))]
     telling = {
         passage: max(_PLAIN_WORD.findall(normalise(passage)), key=len, default="") for passage in passages
     }
 
-    def quoting(task: str) -> bool:
+    def is_quote(task: str) -> bool:
         # Most tasks are plain and lack the passage's longest plain word: no need to take them apart.
         plain = task.casefold() if task.isascii() else None
         return any(
             quotes(task, passage) for passage in passages if plain is None or telling[passage] in plain
         )
 
-    return quoting
+    return is_quote
 
 
 # -- Pins ----------------------------------------------------------------------------------------

@@ -8,34 +8,15 @@ from typing import Any, Final
 
 from contextpack.admin.receiptpage import TONE_OF, budget_bar
 from contextpack.answering import Trial
-from contextpack.books import why_not
 from contextpack.core.types import Item, PackFormat
-from cortex.errors import NotHere
+from contextpack.explaining import OUT_OF_SIGHT, Explanation, explain
 from memories.access import Caller, holder_of, operator_of
 from memories.admin.charts import Chart
 from memories.admin.evidence import excerpts_of
-from memories.lineage import standing_of
-from memories.models import AccessToken, Memory, Scope, Tombstone, Vault
+from memories.models import AccessToken, Memory, Scope, Vault
 
 LOST_SHOWN: Final = 40
 GONE: Final = "(not here any more)"
-REASONS: Final = {
-    "served": "It is in the pack.",
-    "outbid": "It competed and lost its place: others were worth more for each token, and the budget ended before it.",
-    "folded_into": "Another memory says the same; the pack carries both as one.",
-    "already_sent": "An earlier page carried it.",
-    "not_retrieved": "It may be served, but no search found that it answers the task.",
-    "redacted": "Its text was taken away.",
-    "archived": "It is archived, so it is not served.",
-    "pending": "It waits for a review, so it is not served yet.",
-    "expired": "Its time has run out.",
-    "other_project": "It belongs to a project that this question does not look into.",
-    "superseded": "A newer memory has taken its place.",
-    "filtered": "What was asked leaves it out: it was not true, or not known, at that moment, or is of another layer.",
-    "out_of_sight": "It is in this vault, but in a project that this token does not reach.",
-    "forgotten": "It was forgotten; nothing of it is left.",
-    "unknown": "This vault has no such memory.",
-}
 
 
 # -- Who asks --------------------------------------------------------------------------------------
@@ -193,45 +174,19 @@ def _cell(ref: str, name: str, trial: Trial) -> dict[str, Any]:
 # -- Why not ---------------------------------------------------------------------------------------
 
 
-def reasons_for(asker: Asker, trials: Mapping[str, Trial], ref: str, *, now: datetime) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """What each model's pack has to say of one memory."""
+
+    ref: str
+    text: str | None  # only where the asker sees it
+    is_here: bool
+    answers: Sequence[tuple[str, Explanation]]
+
+
+def reasons_for(asker: Asker, trials: Mapping[str, Trial], ref: str, *, now: datetime) -> Reason:
     """Tell for each model what kept a memory out of its pack, or that it is in it."""
     texts = excerpts_of(asker.caller.vault.pk, [ref])
-    answers = [{"name": name, **explained(asker.caller, trial, ref)} for name, trial in trials.items()]
-    replaced = any(answer["reason"] == "superseded" for answer in answers)
-    return {
-        "ref": ref,
-        "text": texts.get(ref) if asker.caller.sees(_project_of(asker, ref)) else None,
-        "is_here": ref in texts,
-        "head": standing_of(asker.caller, [ref], at=now)[ref].head if replaced else None,
-        "answers": answers,
-    }
-
-
-def _project_of(asker: Asker, ref: str) -> str:
-    rows = Memory.objects.in_vault(asker.caller.vault.pk).filter(ref=ref)
-    return rows.values_list("project", flat=True).first() or ""
-
-
-def explained(caller: Caller, trial: Trial, ref: str) -> dict[str, Any]:
-    """Tell why a memory is, or is not, in a pack that was tried: the reason, its words, and the figures."""
-    try:
-        told = why_not(caller, trial.receipt, ref)
-    except NotHere:
-        told = {"reason": _absent(caller, ref)}
-    figures = {
-        name: value for name, value in told.items() if name not in {"receipt", "ref", "reason", "into"}
-    }
-    return {
-        "reason": told["reason"],
-        "words": REASONS.get(told["reason"], ""),
-        "into": told.get("into"),
-        "figures": figures,
-    }
-
-
-def _absent(caller: Caller, ref: str) -> str:
-    """Say of a memory that a caller has none of whether the operator has: it is the operator who looks."""
-    if Memory.objects.in_vault(caller.vault.pk).filter(ref=ref).exists():
-        return "out_of_sight"
-    forgotten = Tombstone.objects.filter(vault_id=caller.vault.pk, ref=ref).exists()
-    return "forgotten" if forgotten else "unknown"
+    answers = [(name, explain(asker.caller, trial, ref, now=now)) for name, trial in trials.items()]
+    is_seen = all(answer.reason != OUT_OF_SIGHT for _, answer in answers)
+    return Reason(ref=ref, text=texts.get(ref) if is_seen else None, is_here=ref in texts, answers=answers)

@@ -7,7 +7,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import models
 from django.test import Client
 
-from contextpack.models import Pin, Receipt
+from contextpack.models import Pin, Probe, Receipt
 from memories.access import operator_of
 from memories.admin.linking import list_url, row_url
 from memories.models import Capture, Conflict, Decision, Memory, Tombstone, Vault
@@ -128,6 +128,11 @@ def make_pin(vault: Vault, *refs: str, **fields: Any) -> Pin:
     return Pin.objects.create(vault=vault, **(defaults | fields))
 
 
+def make_probe(vault: Vault, **fields: Any) -> Probe:
+    defaults: dict[str, Any] = {"name": "launch day", "task": "When is the Atlas launch?", "model": "claude"}
+    return Probe.objects.create(vault=vault, **(defaults | fields))
+
+
 def make_session(
     vault: Vault, *refs: str, session_id: str = "chat-1", question: str = "q1"
 ) -> WorkingSession:
@@ -148,3 +153,4 @@ def make_everything(vault: Vault, number: int, text: str = "Rows fill a page") -
     make_session(vault, left.ref, right.ref, session_id=f"chat-{number}")
     make_receipt(vault, items=[served(left.ref)], fates=[left_out(right.ref)])
     make_pin(vault, left.ref, ref=f"pin_{number}")
+    make_probe(vault, name=f"{text}: probe {number}", must=[left.ref])

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from contextpack.models import Pin, Receipt
+from contextpack.models import Pin, Probe, Receipt
 from cortex.api.middleware import CONTENT_SECURITY_POLICY
 from memories.admin.inbox import inbox_url
 from memories.admin.linking import followable, list_url, row_url
@@ -30,6 +30,7 @@ from tests.admin.rows import (
     make_conflict,
     make_decision,
     make_pin,
+    make_probe,
     make_receipt,
     make_session,
     make_tombstone,
@@ -52,6 +53,7 @@ _KINDS = {
     Entity: "ref",
     Memory: "ref",
     Pin: "pk",
+    Probe: "ref",
     Receipt: "ref",
     Tombstone: "ref",
     WorkingSession: "pk",
@@ -110,6 +112,7 @@ def full_of(vault):
             fates=[left_out(text)],
         )
         make_pin(vault, left.ref)
+        make_probe(vault, name=text[:100], task=text, model=text, project=text[:100], must=[text, left.ref])
         make_token(vault, name=text[:100], projects=[text])
 
     return fill
@@ -134,7 +137,12 @@ def pages_of(page: Client, vault) -> dict[str, str]:
             for value in model._default_manager.filter(vault_id=vault.pk).values_list(key, flat=True)
         ]
     addresses += [
+        f"{row_url(Probe, vault.pk, ref)}?run=1" for ref in Probe.objects.values_list("ref", flat=True)
+    ]
+    addresses += [
         reverse("admin:index"),
+        f"{reverse('admin:overview')}?vault={vault.pk}&run=1",
+        reverse("admin:contextpack_probe_add"),
         inbox_url(vault),
         *(f"{reverse('admin:playground')}?{urlencode(asked)}" for asked in _asked_in(vault)),
         reverse("admin:memories_vault_changelist"),

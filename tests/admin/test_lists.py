@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from contextpack.core.mql import Mql
-from contextpack.models import Pin, Receipt
+from contextpack.models import Pin, Probe, Receipt
 from contextpack.querying import answer_query
 from memories.access import operator_of
 from memories.admin.linking import list_url
@@ -21,7 +21,7 @@ from sessions.models import WorkingSession
 from tests.admin.rows import decide, listed, make_conflict, make_everything, make_receipt, mention, shown
 from tests.factories import make_memory, make_token, make_vault
 
-TENANT_MODELS = (Memory, Capture, Entity, Conflict, Decision, Tombstone, WorkingSession, Receipt, Pin)
+TENANT_MODELS = (Memory, Capture, Entity, Conflict, Decision, Tombstone, WorkingSession, Receipt, Pin, Probe)
 FEW, MANY = 2, 30
 MOST_STATEMENTS = 12
 

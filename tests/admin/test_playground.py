@@ -79,8 +79,8 @@ def test_what_lies_outside_of_a_tokens_projects_is_said_to(page, vault):
     hidden = make_memory(vault, content="The Atlas launch party is in June.", project="party")
     token, _ = make_token(vault, projects=["atlas"])
     told = asked(page, vault, token=token.pk, ref=hidden.ref).context["reasons"]
-    assert told["answers"][0]["reason"] == "out_of_sight"
-    assert told["text"] is None
+    assert told.answers[0][1].reason == "out_of_sight"
+    assert told.text is None
 
 
 @pytest.mark.parametrize(
@@ -152,23 +152,23 @@ def test_why_not_is_answered_for_any_ref(page, vault, fields, reason):
     asked_about = make_memory(
         vault, **({"content": "The Atlas launch is soon.", "at": NOW - timedelta(days=900)} | fields)
     )
-    told = asked(page, vault, ref=asked_about.ref).context["reasons"]["answers"][0]
-    assert told["reason"] == reason
-    assert told["words"]
+    _, told = asked(page, vault, ref=asked_about.ref).context["reasons"].answers[0]
+    assert told.reason == reason
+    assert told.words
 
 
 def test_a_superseded_memory_leads_to_what_replaced_it(page, vault):
     old = make_memory(vault, content="The Atlas launch is on Monday.")
     new = supersede(make_caller(vault), old.ref, content="It is on Friday.", reason="", now=NOW).memory
     told = asked(page, vault, ref=old.ref).context["reasons"]
-    assert (told["answers"][0]["reason"], told["head"]) == ("superseded", new.ref)
+    assert (told.answers[0][1].reason, told.answers[0][1].head) == ("superseded", new.ref)
 
 
 def test_a_ref_of_another_vault_is_unknown(page, vault, launch):
     theirs = make_memory(make_vault("other"))
     told = asked(page, vault, ref=theirs.ref).context["reasons"]
-    assert told["answers"][0]["reason"] == "unknown"
-    assert told["text"] is None
+    assert told.answers[0][1].reason == "unknown"
+    assert told.text is None
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,10 @@ def _search(site: Site) -> str:
     )
 
 
+def _overview(site: Site) -> str:
+    return f"/admin/overview/?vault={site.vault}&run=1"
+
+
 PAGES = {
     "search": _search,
     "memory": _memory,
@@ -81,6 +85,7 @@ PAGES = {
     "receipt": _receipt,
     "session": _session,
     "playground": _playground,
+    "overview": _overview,
 }
 
 

@@ -22,6 +22,7 @@ SCREENS = {
     "receipt-items": ("receipt", "light", "#items"),
     "receipt-replay": ("receipt", "dark", "?replay=1&sent=1#replay"),
     "session": ("session", "light", ""),
+    "overview": ("overview", "light", ""),
     "playground": ("playground", "light", ""),
     "session-dark": ("session", "dark", "#held"),
 }

@@ -8,7 +8,8 @@ from django.core.management import CommandError, call_command
 
 from contextpack.demo.year.filling import fill
 from contextpack.demo.year.script import Note, year_until
-from contextpack.models import Pin, Receipt
+from contextpack.models import Pin, Probe, Receipt
+from contextpack.probing import run_probe
 from cortex.errors import StateConflict
 from memories.ids import repeatable_ids
 from memories.models import Capture, Conflict, Memory, ProposedSupersession, Supersession, Tombstone, Vault
@@ -47,6 +48,15 @@ def test_the_year_holds_some_of_everything_that_the_admin_shows():
     assert memories.count() + Tombstone.objects.filter(vault_id=vault.pk).count() == counts["memories"]
     assert WorkingSession.objects.filter(vault_id=vault.pk).count() >= 30
     assert Receipt.objects.filter(vault_id=vault.pk).count() == counts["questions"]
+    outcomes = {
+        probe.name: run_probe(vault, probe, now=END) for probe in Probe.objects.filter(vault_id=vault.pk)
+    }
+    assert {name: outcome.verdict for name, outcome in outcomes.items()} == {
+        "Battery of the Kelp 3": "passed",
+        "Customers apart": "passed",
+        "Our stand in Trondheim": "failed",
+    }
+    assert [gap.reason for gap in outcomes["Our stand in Trondheim"].missing] == ["superseded"]
     assert memories.filter(status="pending").count() >= 6
     assert memories.filter(withheld=True).count() >= 2
     assert memories.filter(status="archived").exists()

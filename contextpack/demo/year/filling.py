@@ -13,7 +13,7 @@ from contextpack.answering import answer_context
 from contextpack.core.profiles import clamp_budget, resolve_profile
 from contextpack.core.types import ContextRequest, DeltaMode, PackFormat
 from contextpack.demo.year.script import Correction, Note, Paste, Question, Step, Verdict, year_until
-from contextpack.models import Receipt
+from contextpack.models import Probe, Receipt
 from cortex.errors import StateConflict
 from memories.access import Caller
 from memories.core.kinds import Author, Kind
@@ -49,6 +49,31 @@ _TOKENS: Final = {
 }
 _REVOKED_ON: Final = 352
 
+# What somebody wants to hear: the beginnings of texts that a pack must and must not carry. The last one is outdated.
+_PROBES: Final = (
+    (
+        "Battery of the Kelp 3",
+        "How long does the battery of a Kelp 3 last?",
+        "claude",
+        ("The battery of a Kelp 3 lasts 13 months",),
+        ("The battery of a Kelp 3 lasts 14 months", "The battery of a Kelp 3 lasts 11 months"),
+    ),
+    (
+        "Customers apart",
+        "May I tell a farm what its neighbour's readings are?",
+        "claude",
+        ("Never name one customer's readings",),
+        (),
+    ),
+    (
+        "Our stand in Trondheim",
+        "How large is our stand in Trondheim?",
+        "gpt-4o",
+        ("We speak at the fair in Trondheim with a stand of six",),
+        (),
+    ),
+)
+
 
 def fill(vault: Vault, *, until: datetime, seed: str = SEED) -> dict[str, int]:
     """Write a year of Brightwater into an empty vault.
@@ -66,7 +91,27 @@ def fill(vault: Vault, *, until: datetime, seed: str = SEED) -> dict[str, int]:
         AccessToken.objects.get(vault_id=vault.pk, name=_TOKENS["importer"][0]).revoke(
             at=until - timedelta(days=365 - _REVOKED_ON)
         )
+        _write_probes(vault)
     return dict(scribe.counts)
+
+
+def _write_probes(vault: Vault) -> None:
+    for name, task, model, must, must_not in _PROBES:
+        Probe.objects.create(
+            vault=vault,
+            name=name,
+            task=task,
+            model=model,
+            must=_refs_beginning(vault, must),
+            must_not=_refs_beginning(vault, must_not),
+        )
+
+
+def _refs_beginning(vault: Vault, beginnings: tuple[str, ...]) -> list[str]:
+    rows = Memory.objects.in_vault(vault.pk)
+    return [
+        row.ref for text in beginnings for row in rows.filter(content__startswith=text).order_by("pk")[:1]
+    ]
 
 
 def _issue_tokens(vault: Vault, *, until: datetime) -> dict[str, Caller]:
