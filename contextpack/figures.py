@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 from django.db.models import Count, DateTimeField, Min, Q, Sum
 from django.db.models.functions import Coalesce, TruncDate
 
 from contextpack.models import Receipt
+from memories.backups import newest
 from memories.models import Conflict, LooseVector, Memory, SearchDocument, VectorChunk
 from memories.querysets import MemoryQuerySet
 from memories.search.backlog import count_waiting
@@ -27,6 +30,7 @@ AGES: Final = (
     ("1 y", timedelta(days=365)),
 )
 OLDER: Final = "older"
+BACKUP_LATE: Final = timedelta(days=7)
 
 
 def current(vault_id: str, *, now: datetime) -> MemoryQuerySet:
@@ -178,3 +182,19 @@ def health(vault_id: str) -> Health:
         waiting=0 if trouble else count_waiting(vault_id),
         vectors=dict(vectors),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """When the whole database was last copied to where `manage.py backup` puts it."""
+
+    made_at: datetime | None
+    late: bool
+
+
+def last_backup(*, now: datetime) -> Backup | None:
+    """Look into the usual folder; None for PostgreSQL, whose own tools make its backups."""
+    if connection.vendor != "sqlite":
+        return None
+    made_at = newest(settings.VAR_DIR / "backups")
+    return Backup(made_at=made_at, late=made_at is None or now - made_at > BACKUP_LATE)

@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +40,15 @@ def back_up(database: Path, folder: Path, *, now: datetime) -> Path:
         draft.unlink(missing_ok=True)
     _settle(folder)
     return target
+
+
+def newest(folder: Path) -> datetime | None:
+    """Return when the newest backup of a folder was made, as its name says; None where there is none."""
+    made = []
+    for path in folder.glob(PATTERN):
+        with suppress(ValueError):  # a name that somebody gave it
+            made.append(datetime.strptime(path.name, _NAME).replace(tzinfo=UTC))
+    return max(made, default=None)
 
 
 def prune(folder: Path, *, keep: int) -> Sequence[Path]:

@@ -64,6 +64,7 @@ def told_of(vault: Vault, *, now: datetime) -> dict[str, Any]:
         "saved": f"{sum(spared for _, spared in saved):,}",
         "saved_chart": _saved(saved) if saved else None,
         "health": figures.health(vault.pk),
+        "backup": figures.last_backup(now=now),
     }
 
 

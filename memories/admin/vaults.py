@@ -1,21 +1,25 @@
 """Vaults and the tokens that open them. A token's secret is shown once, in the answer to the form that issued it."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import snowballstemmer
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from memories.admin.deciding import back, decide
 from memories.admin.linking import list_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
 from memories.models import AccessToken, Capture, Conflict, Entity, Memory, Scope, Vault
 from memories.search.backlog import count_waiting
+from memories.templatetags.cortex_ui import age, chip
 
 if TYPE_CHECKING:
     _VaultAdmin = admin.ModelAdmin[Vault]
@@ -105,9 +109,17 @@ def _lists_of(request: HttpRequest, vault: Vault) -> list[tuple[str, str]]:
 # -- Tokens --------------------------------------------------------------------------------------
 
 
+_OPENS: Final = {
+    Scope.READ: "ask, query and read",
+    Scope.WRITE: "remember, correct and capture",
+    Scope.REVIEW: "approve, archive and redact; its own writes wait for nobody",
+    Scope.ADMIN: "everything, forgetting and exports included",
+}
+
+
 class TokenForm(_ModelForm):
     scopes = forms.MultipleChoiceField(
-        choices=[(scope.value, scope.value) for scope in Scope],
+        choices=[(scope.value, f"{scope.value}: {opens}") for scope, opens in _OPENS.items()],
         initial=[Scope.READ.value, Scope.WRITE.value],
         widget=forms.CheckboxSelectMultiple,
     )
@@ -134,6 +146,37 @@ class TokenForm(_ModelForm):
         return until
 
 
+OPEN: Final = "open"
+REVOKED: Final = "revoked"
+EXPIRED: Final = "expired"
+_STATES: Final = {OPEN: (OPEN, "good"), REVOKED: (REVOKED, "bad"), EXPIRED: (EXPIRED, "warn")}
+
+
+def state_of(token: AccessToken, *, now: datetime) -> str:
+    """Say whether a token opens anything now, and if not, what closed it."""
+    if token.revoked_at is not None:
+        return REVOKED
+    return OPEN if token.is_valid_at(now) else EXPIRED
+
+
+class TokenStateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in _STATES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> QuerySet[AccessToken]:
+        ended = Q(expires_at__lte=timezone.now())
+        conditions = {
+            OPEN: Q(revoked_at__isnull=True) & ~ended,
+            REVOKED: Q(revoked_at__isnull=False),
+            EXPIRED: Q(revoked_at__isnull=True) & ended,
+        }
+        chosen = conditions.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
 @admin.register(AccessToken)
 class AccessTokenAdmin(VaultScopedAdmin):
     """Issue and revoke; nothing else of a token can change."""
@@ -141,19 +184,9 @@ class AccessTokenAdmin(VaultScopedAdmin):
     key_field = "pk"
     form = TokenForm
     add_form_template = "admin/change_form.html"
-    raw_id_fields = ("vault",)
     actions = ("revoke",)
-    list_display = (
-        "name",
-        "shown",
-        "scopes",
-        "projects",
-        "created_at",
-        "expires_at",
-        "last_used_at",
-        "revoked_at",
-    )
-    list_filter = (VaultFilter,)
+    list_display = ("name", "state", "opens", "reaches", "last_use", "expires_at", "created_at")
+    list_filter = (VaultFilter, TokenStateFilter)
     search_fields = ("name", "shown")
     ordering = ("-created_at", "pk")
 
@@ -163,7 +196,44 @@ class AccessTokenAdmin(VaultScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> Any:
         if obj is None:
             return TokenForm.Meta.fields
-        return ("vault", *self.list_display)
+        moments = ("created_at", "expires_at", "last_used_at", "revoked_at")
+        return ("vault", "name", "shown", "state", "opens", "reaches", *moments)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: AccessToken | None = None) -> Any:
+        return () if obj is None else self.get_fields(request, obj)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if "vault" in form.base_fields:
+            form.base_fields["vault"].widget = forms.HiddenInput()
+        return form
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        vault = chosen_vault(request)
+        if kwargs.get("obj") is None and vault is not None:
+            context["title"] = f"Add access token to {vault}"
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    @admin.display(description="state")
+    def state(self, token: AccessToken) -> SafeString:
+        return chip(*_STATES[state_of(token, now=timezone.now())])
+
+    @admin.display(description="scopes")
+    def opens(self, token: AccessToken) -> SafeString:
+        return format_html_join(" ", "{}", ((chip(scope),) for scope in token.scopes))
+
+    @admin.display(description="projects", empty_value="all")
+    def reaches(self, token: AccessToken) -> str:
+        return ", ".join(token.projects) or "all"
+
+    @admin.display(description="last use", ordering="last_used_at")
+    def last_use(self, token: AccessToken) -> str:
+        if token.last_used_at is None:
+            return "never"
+        told = age(token.last_used_at)
+        return "just now" if told == "now" else f"{told} ago"
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         vault = chosen_vault(request)

@@ -89,6 +89,21 @@ def test_an_embedder_that_is_not_installed_is_said_to(page, vault, monkeypatch):
     assert _told(page, vault)["health"].trouble == "minilm needs onnxruntime"
 
 
+def test_the_last_backup_is_told_where_the_database_is_a_file(page, vault, settings, tmp_path):
+    if connection.vendor != "sqlite":
+        assert _told(page, vault)["backup"] is None
+        return
+    settings.VAR_DIR, now = tmp_path, timezone.now()
+    assert _told(page, vault)["backup"].made_at is None
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for made_at in (now - timedelta(days=30), now - timedelta(days=9)):
+        (folder / f"cortex-{made_at:%Y%m%dT%H%M%S.%f}Z.sqlite3").touch()
+    (folder / "cortex-by-hand.sqlite3").touch()
+    backup = _told(page, vault)["backup"]
+    assert (backup.made_at, backup.late) == (now - timedelta(days=9), True)
+
+
 def test_a_full_vault_costs_no_more_statements(page, vault):
     def statements() -> int:
         with CaptureQueriesContext(connection) as seen:

@@ -26,7 +26,7 @@ def issue(page: Any, of: Any, **fields: Any) -> Any:
 
 
 def secret_in(response: Any) -> str:
-    found = re.search(r'<pre class="secret">(ctx_[\w-]+)</pre>', response.content.decode())
+    found = re.search(r'<pre class="secret"[^>]*>(ctx_[\w-]+)</pre>', response.content.decode())
     assert found
     return found[1]
 
@@ -96,6 +96,30 @@ def test_revoking_closes_a_token_for_good(page, vault):
     token.refresh_from_db()
     assert token.revoked_at == first
     assert 'value="revoke"' not in shown(page, token, "pk")
+
+
+def test_the_secret_is_copied_by_a_button_and_selected_whole_without_a_script(page, vault):
+    html = issue(page, vault).content.decode()
+    assert 'id="secret"' in html
+    assert 'data-copy="#secret"' in html
+
+
+def test_tokens_are_listed_by_whether_they_open_anything(page, vault):
+    past = timezone.now() - timedelta(days=1)
+    for name, change in (("kept", {}), ("closed", {"revoked_at": past}), ("lapsed", {"expires_at": past})):
+        token, _ = make_token(vault, name=name)
+        AccessToken.objects.filter(pk=token.pk).update(**change)
+    for state, name in (("open", "kept"), ("revoked", "closed"), ("expired", "lapsed")):
+        html = listed(page, AccessToken, vault, state=state)
+        assert [one for one in ("kept", "closed", "lapsed") if f">{one}</a>" in html] == [name]
+        assert f'">{state}</span>' in html
+
+
+def test_the_last_use_of_a_token_is_told(page, vault):
+    _, secret = make_token(vault)
+    assert "never" in listed(page, AccessToken, vault)
+    caller_for(secret)
+    assert "just now" in listed(page, AccessToken, vault)
 
 
 def test_a_token_is_not_edited(page, vault):
