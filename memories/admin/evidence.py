@@ -9,7 +9,8 @@ from typing import Any, Final
 from django.contrib import admin
 from django.contrib.admin.models import DELETION
 from django.contrib.admin.views.main import ORDER_VAR, PAGE_VAR, SEARCH_VAR, ChangeList
-from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models import CharField, Func, Q, QuerySet, Value
+from django.db.models.functions import Cast, Concat, StrIndex
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -58,16 +59,7 @@ __all__ = [
 
 STEPS_SHOWN: Final = 50  # of a chain, before and behind the memory
 _FOUND: Final = "cortex_found"  # on the request: what agents would find
-_COLUMNS_OF_A_SEARCH: Final = (
-    "ref",
-    "excerpt",
-    "relevance",
-    "why_found",
-    "standing",
-    "kind",
-    "project",
-    "captured_at",
-)
+_COLUMNS_OF_A_SEARCH: Final = ("ref", "excerpt", "answers", "standing", "project")
 _WAYS: Final = {"fts": "words", "vector": "meaning", "entity": "a name", "recency": "a day"}
 ROWS_SHOWN: Final = 100  # of what hangs on a row; the list shows the rest
 
@@ -181,22 +173,15 @@ class MemoryAdmin(VaultScopedAdmin):
     def excerpt(self, memory: Any) -> str:
         return excerpt_of(memory)
 
-    @admin.display(description="relevance")
-    def relevance(self, memory: Any) -> SafeString | str:
+    @admin.display(description="relevance, and why")
+    def answers(self, memory: Any) -> SafeString | str:
         if memory.hit is None:
             return "–"
         share = f"{memory.hit.relevance:.2f}"
-        return format_html(
-            '{} <meter min="0" max="1" value="{}" aria-label="relevance"></meter>', share, share
-        )
-
-    @admin.display(description="why")
-    def why_found(self, memory: Any) -> SafeString | str:
-        if memory.hit is None:
-            return "–"
         ways = ", ".join(_WAYS.get(way, way) for way in memory.hit.retrievers)
         words = format_html_join(" ", "<mark>{}</mark>", ((word,) for word in memory.hit.words))
-        return format_html("{} {}", ways, words)
+        meter = format_html('<meter min="0" max="1" value="{}" aria-label="relevance"></meter>', share)
+        return format_html("{} {} <br>by {}<br>{}", share, meter, ways, words)
 
     @admin.display(description="standing")
     def standing(self, memory: Any) -> SafeString:
@@ -319,9 +304,11 @@ def _found_by_agents(
     return matching.order_by(_in_order_of(ordered)) if ordered else matching
 
 
-def _in_order_of(ids: Sequence[int]) -> Case:
-    ranks = [When(pk=pk, then=Value(rank)) for rank, pk in enumerate(ids)]
-    return Case(*ranks, output_field=IntegerField())
+def _in_order_of(ids: Sequence[int]) -> Func:
+    """Sort by the place in a list: one expression, since a thousand cases take a second to compile."""
+    listed = f",{','.join(map(str, ids))},"
+    key = Concat(Value(","), Cast("pk", CharField()), Value(","), output_field=CharField())
+    return StrIndex(Value(listed), key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

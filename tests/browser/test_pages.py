@@ -56,6 +56,15 @@ def _memory(site: Site) -> str:
     return site.page_of("memories/memory", ref)
 
 
+def _about(site: Site) -> str:
+    """A memory about more than any other."""
+    ref = site.one(
+        "select m.ref from memories_memory m join memories_mention t on t.memory_id = m.id"
+        " group by m.ref order by count(*) desc, m.content limit 1"
+    )
+    return site.page_of("memories/memory", ref)
+
+
 def _conflicted(site: Site) -> str:
     """A memory that another one contradicts."""
     ref = site.one(
@@ -78,6 +87,7 @@ def _overview(site: Site) -> str:
 PAGES = {
     "search": _search,
     "memory": _memory,
+    "about": _about,
     "conflicted": _conflicted,
     "inbox": _inbox,
     "front": _front,

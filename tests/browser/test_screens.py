@@ -10,10 +10,8 @@ LIMIT = 200_000
 SCREENS = {
     "front": ("front", "light", ""),
     "search": ("search", "light", ""),
-    "search-dark": ("search", "dark", ""),
     "memory": ("memory", "light", "#chain"),
-    "memory-served": ("memory", "dark", "#served"),
-    "memory-about": ("memory", "light", "#entities"),
+    "memory-about": ("about", "dark", "#entities"),
     "conflict": ("conflicted", "light", ""),
     "inbox": ("inbox", "light", ""),
     "inbox-dark": ("inbox", "dark", "&show=pending"),

@@ -13,7 +13,7 @@ WIDTH: Final = 820
 ROW: Final = 46
 _SIDE: Final = 14
 _TOP: Final = 30
-_NAME_LENGTH: Final = 62
+_CHARACTER: Final = 7.0  # about as wide as one is
 _WORDS_FROM: Final = 0.5  # of the width: what begins further right has its words to its left
 
 
@@ -92,6 +92,7 @@ def _tie(*, right: float, top: float, left: float, foot: float) -> SafeString:
 
 def _bar(holder: Holder, *, left: float, right: float, middle: float) -> SafeString:
     is_far = left > WIDTH * _WORDS_FROM
+    room = WIDTH - 2 * _SIDE if is_far else WIDTH - _SIDE - left
     return element(
         "a",
         element("title", f"{holder.key}: {holder.name}. {holder.note}".strip()),
@@ -107,7 +108,7 @@ def _bar(holder: Holder, *, left: float, right: float, middle: float) -> SafeStr
         element("circle", cx=left, cy=middle, r=7, class_=f"cx-t-{holder.tone}"),
         element(
             "text",
-            shortened(holder.name, _NAME_LENGTH),
+            shortened(holder.name, int(room / _CHARACTER)),
             x=WIDTH - _SIDE if is_far else left,
             y=middle - 12,
             text_anchor="end" if is_far else "start",
