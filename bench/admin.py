@@ -58,6 +58,8 @@ def _prepared(receipts: int) -> tuple[Any, dict[str, str]]:
     session = WorkingSession.objects.get(vault_id=vault.pk, session_id="year-end-review")
     return client, {
         "front": f"/admin/?vault={vault.pk}",
+        "overview": f"/admin/overview/?vault={vault.pk}",
+        "playground": f"/admin/playground/?vault={vault.pk}&model=claude&beside=cursor&task=How+long+does+a+Kelp+last",
         "receipts": list_url(Receipt, vault.pk),
         "receipts, last page": list_url(Receipt, vault.pk, p=receipts // 50),
         "receipts, a search": list_url(Receipt, vault.pk, q="alarms"),

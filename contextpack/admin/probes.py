@@ -1,7 +1,6 @@
 """Saved probes: written here, run from the overview or by `manage.py probe`."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
@@ -17,7 +16,6 @@ from contextpack.models import Probe
 from contextpack.probing import Outcome, change_probe, remove_probe, run_probe
 from contextpack.serializers import TASK_LIMIT
 from memories.admin.deciding import confirmation, decide
-from memories.admin.linking import list_url
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
 from memories.models import Memory, Vault
 
@@ -140,6 +138,14 @@ class ProbeAdmin(VaultScopedAdmin):
         named = {name: request.GET[name] for name in ("task", "model", "must") if name in request.GET}
         return named | ({} if vault is None else {"vault": vault.pk})
 
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        vault = chosen_vault(request)
+        if kwargs.get("obj") is None and vault is not None:
+            context["title"] = f"Add probe to {vault}"
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def save_model(self, request: HttpRequest, obj: Probe, form: Any, change: bool) -> None:
         if change:
             change_probe(obj)
@@ -147,10 +153,7 @@ class ProbeAdmin(VaultScopedAdmin):
             obj.save(force_insert=True)
 
     def sections(self, request: HttpRequest, row: Probe) -> dict[str, Any]:
-        return {
-            "outcome": run_probe(row.vault, row, now=timezone.now()) if RUN in request.GET else None,
-            "may_remove": self.has_remove_permission(request),
-        }
+        return {"outcome": run_probe(row.vault, row, now=timezone.now()) if RUN in request.GET else None}
 
     def response_add(self, request: HttpRequest, obj: Probe, *_: Any) -> HttpResponse:
         return self._saved(request, obj)
@@ -187,12 +190,4 @@ class ProbeAdmin(VaultScopedAdmin):
 def run_all(vault: Vault, *, most: int) -> list[Outcome]:
     """Run a vault's probes, by name."""
     rows = Probe.objects.filter(vault_id=vault.pk).order_by("name", "pk")[:most]
-    return list(map(partial(_run, vault), rows))
-
-
-def _run(vault: Vault, probe: Probe) -> Outcome:
-    return run_probe(vault, probe, now=timezone.now())
-
-
-def probes_url(vault: Vault) -> str:
-    return list_url(Probe, vault.pk)
+    return [run_probe(vault, probe, now=timezone.now()) for probe in rows]

@@ -183,9 +183,9 @@ class AccessTokenAdmin(VaultScopedAdmin):
 
     key_field = "pk"
     form = TokenForm
-    add_form_template = "admin/change_form.html"
+    add_form_template = "admin/memories/accesstoken/add.html"
     actions = ("revoke",)
-    list_display = ("name", "state", "opens", "reaches", "last_use", "expires_at", "created_at")
+    list_display = ("name", "state", "opens", "reaches", "last_use", "expires_at")
     list_filter = (VaultFilter, TokenStateFilter)
     search_fields = ("name", "shown")
     ordering = ("-created_at", "pk")
@@ -206,6 +206,10 @@ class AccessTokenAdmin(VaultScopedAdmin):
         form = super().get_form(request, obj, change=change, **kwargs)
         if "vault" in form.base_fields:
             form.base_fields["vault"].widget = forms.HiddenInput()
+            for part, name in zip(
+                form.base_fields["expires_at"].widget.widgets, ("date", "time"), strict=True
+            ):
+                part.attrs["aria-label"] = f"Expires at: {name}"
         return form
 
     def render_change_form(
