@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from contextpack.core.folding import Claim
 from contextpack.core.ladder import byte_length, thin_head
@@ -23,6 +24,11 @@ from contextpack.core.packing import (
 )
 from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
+
+LEAST_OVERHEAD: Final = 5  # tokens; no item costs less beside its text: it has a ref
+MOST_BYTES_PER_TOKEN: Final = (
+    9  # of words in any family; runs of blanks or marks are cheaper, and nothing to miss
+)
 
 
 @dataclass(slots=True)
@@ -52,7 +58,6 @@ class _Basket:
     used: int = 0
     picked: dict[str, Item] = field(default_factory=dict)
     opened: set[Path] = field(default_factory=set)
-    overhead: float | None = None  # the least that an item was seen to cost beside its text
 
     def take(self, offer: _Offer, room: int) -> int:
         """Pick a claim if the room and the budget allow it; return what it cost, or 0."""
@@ -94,16 +99,12 @@ class _Basket:
         )
 
     def _is_surely_too_large(self, offer: _Offer, room: int) -> bool:
-        """Tell by what others cost that an offer need not be priced; 200 prices cost more than the rest."""
-        if offer.item is not None or self.overhead is None:
-            return False
-        return self.overhead + offer.size / BYTES_PER_TOKEN > room
+        """Tell by its length that an offer need not be priced; 200 prices cost more than the rest."""
+        return offer.item is None and LEAST_OVERHEAD + offer.size / MOST_BYTES_PER_TOKEN > room
 
     def _priced(self, offer: _Offer) -> Item:
         if offer.item is None:
             offer.item = _item(offer, self.cost)
-            seen = offer.item.tokens - offer.size / BYTES_PER_TOKEN
-            self.overhead = seen if self.overhead is None else min(self.overhead, seen)
         return offer.item
 
 
