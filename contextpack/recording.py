@@ -246,8 +246,3 @@ def on_content_withdrawn(
         "receipts": blank_receipts(vault_id, refs),
         "tasks": cut_tasks(vault_id, texts),
     }
-
-
-def on_content_reworded(sender: object, *, vault_id: str, ref: str, **_: object) -> Mapping[str, int]:
-    """Drop the pins that hold words which a memory has no more (receiver of `content_reworded`)."""
-    return {"pins": withdraw_pins(vault_id, [ref])}

@@ -11,11 +11,11 @@ from memories.access import Caller
 from memories.core.kinds import Author
 from memories.idempotency import Answer
 from memories.likeness import also_similar
-from memories.reading import proposed_by
+from memories.reading import chain_of, proposed_by
 from memories.serializers import memory_input, stated_values
 from memories.showing import shown
-from memories.wire import capture_as_wire
-from memories.writing import CaptureInput, Outcome, capture, forget, propose, remember, supersede
+from memories.wire import capture_as_wire, step_as_wire
+from memories.writing import CaptureInput, Outcome, capture, edit, forget, propose, remember, supersede
 
 Values = Mapping[str, Any]
 """Validated by the serializer of the same call."""
@@ -62,6 +62,17 @@ def give_successor(caller: Caller, ref: str, values: Values, *, now: datetime) -
         "also_similar": also_similar(caller, done.replaced, done.memory, now=now),
     }
     return Answer(status=201 if done.created else 200, body=body)
+
+
+def approve_other_words(caller: Caller, ref: str, content: str, *, now: datetime) -> Answer:
+    """Approve what waits in other words (`ApproveSerializer`); the answer is the memory that says them."""
+    successor = edit(caller, ref, content, now=now)
+    body = {
+        **shown(caller, [successor])[0],
+        "proposes_superseding": proposed_by(caller, successor),
+        "chain": [step_as_wire(step) for step in chain_of(caller, successor)],
+    }
+    return Answer(status=200, body=body)
 
 
 def forget_memory(caller: Caller, ref: str, *, now: datetime) -> Answer:

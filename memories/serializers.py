@@ -155,7 +155,7 @@ class ApproveSerializer(StrictSerializer):
     content = StrictCharField(
         max_length=CONTENT_LIMIT,
         required=False,
-        help_text="other words for what is pending, approved in its place",
+        help_text="other words for what is pending: they are written as its successor, and approved in its place",
     )
 
 
@@ -275,6 +275,25 @@ class SuccessorAnswer(MemoryAnswer):
     )
 
 
+class StepAnswer(serializers.Serializer[Any]):
+    ref = serializers.CharField()
+    superseded_by = serializers.CharField(allow_null=True)
+    reason = serializers.CharField(allow_null=True)
+    actor = serializers.CharField(allow_null=True)
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class ApprovedAnswer(MemoryAnswer):
+    proposes_superseding = serializers.ListField(
+        child=serializers.CharField(),
+        required=False,
+        help_text="of other words that are withheld: what they will replace once they are approved, too",
+    )
+    chain = StepAnswer(
+        many=True, required=False, help_text="of other words: what they replace, what was proposed among it"
+    )
+
+
 class MemoryPage(serializers.Serializer[Any]):
     results = MemoryAnswer(many=True)
     next = serializers.CharField(allow_null=True)
@@ -295,7 +314,9 @@ class EntityErasureAnswer(serializers.Serializer[Any]):
 class DecisionAnswer(serializers.Serializer[Any]):
     id = serializers.CharField()
     ref = serializers.CharField(help_text="the memory that it is about")
-    other = serializers.CharField(allow_null=True, help_text="of a conflict: its right side")
+    other = serializers.CharField(
+        allow_null=True, help_text="of a conflict: its right side; of an edit: the successor"
+    )
     verb = serializers.ChoiceField(choices=choices_of(Verb))
     actor = serializers.CharField()
     at = serializers.DateTimeField()

@@ -1,4 +1,4 @@
-"""The messages that travel upward: content was withdrawn or reworded, a vault or the server is swept; whoever keeps a
+"""The messages that travel upward: content was withdrawn, a vault or the server is swept; whoever keeps a
 copy, or something else of it, does its part."""
 
 from django.dispatch import Signal
@@ -9,12 +9,6 @@ content_withdrawn = Signal()
 Arguments: vault_id (str), refs (frozenset[str]), erase (bool: forgotten or redacted, so copies of the text go too),
 texts (tuple[str, ...]: what is erased, so that a quote of it can be cut out of what stays; empty unless `erase`).
 A receiver returns a mapping of what it erased to how much, or None.
-"""
-
-content_reworded = Signal()
-"""Sent inside the transaction in which a memory gets other words under its ref, or gets its earlier ones back.
-
-Arguments: vault_id (str), ref (str).
 """
 
 vault_swept = Signal()

@@ -11,10 +11,9 @@ class SessionsConfig(AppConfig):
 
     def ready(self) -> None:
         # Models exist only now.
-        from memories.signals import content_reworded, content_withdrawn, vault_swept
-        from sessions.stepping import on_content_reworded, on_content_withdrawn
+        from memories.signals import content_withdrawn, vault_swept
+        from sessions.stepping import on_content_withdrawn
         from sessions.upkeep import on_vault_swept
 
         content_withdrawn.connect(on_content_withdrawn, dispatch_uid="sessions.traces")
-        content_reworded.connect(on_content_reworded, dispatch_uid="sessions.rewording")
         vault_swept.connect(on_vault_swept, dispatch_uid="sessions.upkeep")

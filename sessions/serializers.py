@@ -12,7 +12,7 @@ from sessions.models import DeltaRecord, WorkingSession
 
 PAGE_LIMIT = 200
 PAGE_DEFAULT = 50
-RUNG_NAMES = ("head", "summary", "full", "outdated")  # the last, also -1: in words that it has no more
+RUNG_NAMES = ("head", "summary", "full")
 
 
 class SessionListQuery(StrictSerializer):

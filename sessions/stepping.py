@@ -8,7 +8,7 @@ a session's first turn, one each 16th answer to shorten the log.
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -28,7 +28,7 @@ from sessions.core.delta import (
     logged,
     needs_log,
 )
-from sessions.core.state import OUTDATED_RUNG, SessionState, outdated, without_traces
+from sessions.core.state import SessionState, without_traces
 from sessions.ending import begin_after_its_namesake
 from sessions.models import DeltaRecord, WorkingSession
 from sessions.standing import Fallen, fallen_of
@@ -100,36 +100,6 @@ def forget_refs(vault_id: str, refs: Collection[str]) -> int:
         if stored is not None:
             rows.update(state=without_traces(SessionState.from_json(stored), refs).to_json())
     return len(touched)
-
-
-def outdate(vault_id: str, ref: str) -> int:
-    """Let every session that holds a memory, or held it at a moment that its log reaches, hold it in outdated words.
-
-    It stays in the known-set, since the client has it: what is withdrawn is still retracted, and what is served again
-    is sent again.
-
-    Returns: how many sessions it concerned.
-    """
-    touched = sorted(_mentioning(vault_id, [ref]))
-    for pk in touched:
-        rows = WorkingSession.objects.filter(vault_id=vault_id, pk=pk)
-        stored = rows.select_for_update().values_list("state", flat=True).first()
-        if stored is None:
-            continue
-        state = SessionState.from_json(stored)
-        rows.update(state=replace(state, known=outdated(state.known, ref)).to_json())
-        log = DeltaRecord.objects.filter(vault_id=vault_id, session_id=pk)
-        for record in log:
-            step = LoggedDelta.from_json(record.payload["step"])
-            after = {**step.after, ref: OUTDATED_RUNG} if ref in step.after else step.after
-            old = replace(step, before=outdated(step.before, ref), after=after)
-            log.filter(pk=record.pk).update(payload={**record.payload, "step": old.to_json()})
-    return len(touched)
-
-
-def on_content_reworded(sender: object, *, vault_id: str, ref: str, **_: object) -> Mapping[str, int]:
-    """Note that what sessions hold under a ref is outdated (receiver of `content_reworded`)."""
-    return {"sessions": outdate(vault_id, ref)}
 
 
 def on_content_withdrawn(

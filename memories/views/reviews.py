@@ -11,10 +11,11 @@ from rest_framework.response import Response
 
 from cortex.api.serializers import StrictSerializer
 from memories.access import Caller, caller_of
-from memories.answers import give_successor
+from memories.answers import approve_other_words, give_successor
 from memories.idempotency import Answer
 from memories.models import Memory, Scope
 from memories.serializers import (
+    ApprovedAnswer,
     ApproveSerializer,
     DeclineSerializer,
     MemoryAnswer,
@@ -24,7 +25,7 @@ from memories.serializers import (
 )
 from memories.showing import shown
 from memories.views.base import IDEMPOTENCY_KEY, MemoriesView, answer_once
-from memories.writing import approve, archive, decline, edit, redact, undo
+from memories.writing import approve, archive, decline, redact, undo
 
 
 class SupersedeView(MemoriesView):
@@ -61,29 +62,37 @@ def _done(caller: Caller, ref: str, verb: Callable[..., Memory]) -> Answer:
 
 
 def _review_schema(
-    operation_id: str, description: str, request: type[StrictSerializer] | None = None
+    operation_id: str,
+    description: str,
+    request: type[StrictSerializer] | None = None,
+    *,
+    answer: type[MemoryAnswer] = MemoryAnswer,
 ) -> Callable[[Any], Any]:
     return extend_schema(
         operation_id=operation_id,
         description=description,
         request=request,
         parameters=[IDEMPOTENCY_KEY],
-        responses=MemoryAnswer,
+        responses=answer,
     )
 
 
 class ApproveView(ReviewView):
     @_review_schema(
         "memories_approve",
-        "Let it be served; also restores it from the archive. With content: give what is pending these words and "
-        "approve it; they count as the user's, and what was proposed stays in the decision.",
+        "Let it be served; also restores it from the archive. With content: write these words as the successor of "
+        "what is pending and approve them in its place; they count as the user's. The answer is the successor, under "
+        "its own ref; what was proposed stays as it is, archived.",
         ApproveSerializer,
+        answer=ApprovedAnswer,
     )
     def post(self, request: Request, ref: str) -> Response:
         words = ApproveSerializer.from_request(request).get("content")
         if words is None:
             return self.answer(request, ref, approve)
-        return self.answer(request, ref, partial(edit, content=words))
+        return answer_once(
+            request, lambda: approve_other_words(caller_of(request), ref, words, now=timezone.now())
+        )
 
 
 class DeclineView(ReviewView):

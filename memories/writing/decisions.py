@@ -119,15 +119,6 @@ def proposals_of(memory: Memory) -> list[dict[str, Any]]:
 # -- Words in decisions --------------------------------------------------------------------------
 
 
-def texts_decided(vault_id: str, refs: Collection[str]) -> list[str]:
-    """Return the texts that decisions keep of memories: what they said before somebody edited them, and after."""
-    edits = decisions_about(vault_id, refs).filter(verb=Verb.EDIT)
-    sides = [
-        side for pair in edits.order_by("at", "pk").values_list("before", "after") for side in pair if side
-    ]
-    return [side[name] for side in sides for name in ("content", "summary") if side.get(name)]
-
-
 def hush_decisions(vault_id: str, refs: Collection[str], texts: Sequence[str], *, mark: str) -> int:
     """Take away whatever decisions keep of memories; what is left of those about them is ref, verb, who and when.
 

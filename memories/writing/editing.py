@@ -1,287 +1,238 @@
-"""The verb edit: a reviewer gives a memory that waits other words, and approves these.
+"""The verb edit: a reviewer gives a memory that waits other words; these become its successor, approved in its place.
 
-The new words are the reviewer's, who decides for the user: the author becomes `user`. Who proposed what, in which
-words, stays in the decision. A text that reads as an order to a model waits even so, as it does whoever writes it: a
-plain approval lets it through.
+What was proposed keeps its text and goes to the archive, superseded "edited in review"; what it would have replaced,
+the successor replaces. The new words are the reviewer's, who decides for the user: their author is `user`. A text that
+reads as an order to a model waits even so, as it does whoever writes it: a plain approval lets it through.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q
 
 from cortex.errors import StateConflict
 from memories.access import Caller
 from memories.core.entities import spot_entities
-from memories.core.kinds import Author, Flag, Kind, MemoryLayer, Status, Verb
+from memories.core.kinds import AUTHOR_TRUST, Author, Flag, Kind, MemoryLayer, Status, Verb
+from memories.core.text import content_hash
 from memories.models import Capture, Conflict, Memory, ProposedSupersession, Scope, Source
 from memories.reading import names_of
 from memories.rows import delete_rows
-from memories.search.facade import drop_memories, index_memories
-from memories.search.scrubbing import scrub_after_commit
-from memories.writing.citing import CAPTURE_PREFIX, capture_url, cite
 from memories.writing.contradicting import note_contradictions
-from memories.writing.decisions import keep_decision, row_of, standing_of
-from memories.writing.erasing import announce_rewording
+from memories.writing.decisions import keep_decision, proposals_of, row_of, standing_of
 from memories.writing.inputs import MemoryInput
-from memories.writing.naming import link_entities, unlink_entities
-from memories.writing.preparing import Prepared, entity_names, flags_of, prepare
+from memories.writing.naming import link_entities
+from memories.writing.preparing import Masking, flags_of
+from memories.writing.remembering import only, store_claims
 from memories.writing.reviewing import carry_out_proposals, change_row, held_for_review, reviewed
-from memories.writing.twins import is_twin
+from memories.writing.superseding import carry_out, withhold
+
+EDITED: Final = "edited in review"
 
 
 def edit(caller: Caller, ref: str, content: str, *, now: datetime) -> Memory:
-    """Give a memory that waits another text, and approve it.
+    """Put other words in the place of a memory that waits, and approve them.
 
+    Returns: the successor; where the project knows the text already, the memory that says it.
     Raises: NotHere; Unprocessable where the text breaks a rule; StateConflict if the memory does not wait, was
-        redacted, says that already, or its project knows the same text.
+        redacted or replaced, or says that already.
     """
     caller.require(Scope.REVIEW)
     with transaction.atomic():
-        memory = held_for_review(caller, ref, now=now)
-        if memory.status != Status.PENDING:
-            raise StateConflict(
-                f"{ref} is {memory.status}: only what is pending can be edited; supersede it instead"
-            )
-        claim = _prepared(caller, memory, content, now=now)
-        if claim.content_hash == memory.content_hash:
+        proposed = held_for_review(caller, ref, now=now)
+        _check_waits(proposed)
+        digest = content_hash(Masking().text(content))
+        if digest == proposed.content_hash:
             raise StateConflict(f"{ref} says that already: approve it as it is")
-        before = _told(memory)
-        kept = _reworded(caller, memory, claim, now=now)
-        after = _told(memory)
-        keep_decision(caller, Verb.EDIT, ref, before=before, after=after, kept=kept, now=now)
-        return memory
+        before = standing_of(proposed)
+        kept: dict[str, Any] = {"rows": {ref: row_of(proposed)}}
+        known = _known(proposed, digest, now=now)
+        noted = [] if known is None else _open_conflicts(known)
+        if known is None:
+            successor = _written(caller, proposed, content, now=now)
+            kept["rows"][successor.ref] = {**row_of(successor), "status": str(Status.ARCHIVED)}
+        else:
+            successor = known
+            kept["rows"][successor.ref] = {**row_of(successor), "author": str(successor.author)}
+            _accept(caller, proposed, successor, now=now)
+        noted = [name for name in _open_conflicts(successor) if name not in noted]
+        kept |= _put_in_place(caller, proposed, successor, now=now)
+        kept["noted"] += noted
+        kept["left"] = {
+            ref: {**standing_of(proposed), "superseded_by": successor.ref},
+            successor.ref: standing_of(successor),
+        }
+        keep_decision(
+            caller,
+            Verb.EDIT,
+            ref,
+            other=successor.ref,
+            reason=EDITED,
+            before=before,
+            after=standing_of(proposed),
+            kept=kept,
+            now=now,
+        )
+        return successor
 
 
-def restore_words(
-    caller: Caller, memory: Memory, said: dict[str, Any], kept: dict[str, Any], *, now: datetime
-) -> None:
-    """Give an edited memory back the words, names and conflicts that it had.
-
-    Args:
-        said: what the decision shows as `before`.
-    Raises: StateConflict if the project knows the same text by now.
-    """
-    given = MemoryInput(
-        content=said["content"],
-        summary=said["summary"],
-        kind=Kind(memory.kind),
-        layer=MemoryLayer(memory.layer),
-    )
-    claim = prepare(given, language=caller.vault.language, status=Status.PENDING, now=now)
-    _put_words(memory, claim, author=Author(said["author"]))
-    _name(memory, kept["entities"], now=now)
-    delete_rows(_open_conflicts(memory))
-    _bring_back_conflicts(memory, kept["conflicts"])
-    own = Source.objects.filter(
-        vault_id=memory.vault_id, memory_id=memory.pk, url=CAPTURE_PREFIX + kept["capture"]
-    )
-    delete_rows(own)
-    delete_rows(Capture.objects.filter(vault_id=memory.vault_id, ref=kept["capture"]))
-    _bring_back_captures(memory, kept["own"])
-    _index(caller, memory)
+def _check_waits(memory: Memory) -> None:
+    if memory.status != Status.PENDING:
+        raise StateConflict(
+            f"{memory.ref} is {memory.status}: only what is pending can be edited; supersede it instead"
+        )
+    if memory.superseded_by is not None:
+        raise StateConflict(f"{memory.ref} has a successor already: {memory.superseded_by}")
 
 
-def _prepared(caller: Caller, memory: Memory, content: str, *, now: datetime) -> Prepared:
-    """Make the text ready as any write's."""
+# -- The successor -------------------------------------------------------------------------------
+
+
+def _known(proposed: Memory, digest: str, *, now: datetime) -> Memory | None:
+    """Return the memory of the project that says the new words already."""
+    rows = Memory.objects.in_vault(proposed.vault_id).unsuperseded()
+    same = rows.filter(project=proposed.project, content_hash=digest, redacted_at__isnull=True)
+    lasting = same.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now))
+    return lasting.select_for_update().first()
+
+
+def _accept(caller: Caller, proposed: Memory, known: Memory, *, now: datetime) -> None:
+    """Let what was said already count as the reviewer's word; what is held back stays so."""
+    if AUTHOR_TRUST[Author.USER] > AUTHOR_TRUST[Author(known.author)]:
+        change_row(known, author=Author.USER)
+    if known.status != Status.APPROVED or Flag.CONTRADICTS_USER in known.flags:
+        flags = [flag for flag in known.flags if flag != Flag.CONTRADICTS_USER]
+        change_row(known, status=Status.APPROVED, flags=flags, **reviewed(caller, now))
+        note_contradictions(caller, [known], besides=_about_to_go(proposed), now=now)
+
+
+def _written(caller: Caller, proposed: Memory, content: str, *, now: datetime) -> Memory:
+    """Write the new words the way of every write, with all that is said about the proposed ones."""
     draft = MemoryInput(
         content=content,
-        kind=Kind(memory.kind),
-        layer=MemoryLayer(memory.layer),
-        project=memory.project,
+        kind=Kind(proposed.kind),
+        layer=MemoryLayer(proposed.layer),
+        project=proposed.project,
         author=Author.USER,
+        confidence=proposed.confidence,
+        occurred_at=proposed.occurred_at,
+        valid_from=proposed.valid_from,
+        valid_to=proposed.valid_to,
+        expires_at=proposed.expires_at,
+        tags=tuple(proposed.tags),
+        thread=proposed.thread,
+        position=proposed.position,
+        speaker=proposed.speaker,
     )
-    return prepare(draft, language=caller.vault.language, status=Status.APPROVED, now=now)
+    stored = store_claims(caller, [draft], status=Status.APPROVED, now=now, replacing=_about_to_go(proposed))
+    outcome = only(stored)
+    if not outcome.created:
+        raise StateConflict("somebody else wrote the same text just now: try again")
+    memory = outcome.memory
+    if _is_hostile_beside(proposed) and not memory.withheld:
+        withhold(memory)
+    change_row(memory, **reviewed(caller, now))
+    link_entities(memory.vault_id, {memory.pk: _stated_names(proposed)}, now=now)
+    _cite_too(memory, proposed)
+    return memory
 
 
-def _reworded(caller: Caller, memory: Memory, claim: Prepared, *, now: datetime) -> dict[str, Any]:
-    """Returns: what taking it back needs."""
-    vault_id = memory.vault_id
-    kept: dict[str, Any] = {
-        "rows": {memory.ref: row_of(memory)},
-        "entities": names_of(vault_id, [memory.pk]).get(memory.pk, []),
-        "conflicts": [_conflict_row(memory, conflict) for conflict in _open_conflicts(memory)],
-    }
-    stated = _stated_names(memory, kept["entities"])
-    kept["own"] = _drop_own_captures(memory)
-    hostile = Flag.INSTRUCTION_LIKE in claim.flags or _is_hostile_beside(memory)
-    flags = [str(flag) for flag in claim.flags]
-    _put_words(memory, claim, author=Author.USER)
-    change_row(
-        memory,
-        flags=[
-            *flags,
-            *[str(Flag.INSTRUCTION_LIKE)] * (hostile and Flag.INSTRUCTION_LIKE not in claim.flags),
-        ],
-        status=Status.APPROVED,
-        withheld=hostile,
-        **reviewed(caller, now),
-    )
-    _name(memory, [*claim.entities, *stated], now=now)
-    kept["capture"] = _cite_own(memory, claim, now=now)
-    delete_rows(_open_conflicts(memory))
-    _index(caller, memory)
-    note_contradictions(caller, [memory], besides=_about_to_be_replaced(memory), now=now)
-    carried: dict[str, Any] = {} if hostile else carry_out_proposals(caller, memory, now=now)
-    return kept | carried
-
-
-def _told(memory: Memory) -> dict[str, Any]:
-    words = {"author": str(memory.author), "content": memory.content, "summary": memory.summary}
-    return {**standing_of(memory), **words}
-
-
-def _put_words(memory: Memory, claim: Prepared, *, author: Author) -> None:
-    try:
-        with transaction.atomic():
-            change_row(
-                memory,
-                content=claim.given.content,
-                content_hash=claim.content_hash,
-                term_hashes=claim.term_hashes,
-                traits=claim.traits,
-                summary=claim.given.summary,
-                author=author,
-            )
-    except IntegrityError as error:
-        if not is_twin(error):
-            raise
-        raise StateConflict("the project knows the same text already") from None
-
-
-def _stated_names(memory: Memory, names: Sequence[str]) -> list[str]:
-    """Return what the memory is about though its words did not name it: those names survive other words."""
-    spotted = {name.casefold() for name in spot_entities(memory.content)}
+def _stated_names(proposed: Memory) -> list[str]:
+    """Return what a memory is about though its words do not name it: that survives other words."""
+    spotted = {name.casefold() for name in spot_entities(proposed.content)}
+    names = names_of(proposed.vault_id, [proposed.pk]).get(proposed.pk, [])
     return [name for name in names if name.casefold() not in spotted]
 
 
-def _name(memory: Memory, names: Sequence[str], *, now: datetime) -> None:
-    unlink_entities(memory.vault_id, [memory.pk])
-    link_entities(memory.vault_id, {memory.pk: entity_names(tuple(names))}, now=now)
-
-
-def _is_hostile_beside(memory: Memory) -> bool:
+def _is_hostile_beside(proposed: Memory) -> bool:
     """Whether it is something beside its words (a tag, a source) that reads as an order to a model."""
-    words = flags_of(filter(None, (memory.content, memory.summary)), masked=False)
-    return Flag.INSTRUCTION_LIKE in memory.flags and Flag.INSTRUCTION_LIKE not in words
+    words = flags_of(filter(None, (proposed.content, proposed.summary)), masked=False)
+    return Flag.INSTRUCTION_LIKE in proposed.flags and Flag.INSTRUCTION_LIKE not in words
 
 
-def _drop_own_captures(memory: Memory) -> list[dict[str, Any]]:
-    """Drop the captures that hold just the words which are replaced, and are cited by nothing else.
-
-    Returns: what bringing them back needs; the words are those of the decision.
-    """
-    vault_id = memory.vault_id
-    mine = Source.objects.filter(vault_id=vault_id, memory_id=memory.pk, capture__vault_id=vault_id)
-    own = list(mine.filter(capture__content=memory.content).select_related("capture"))
-    ids = [source.capture_id for source in own if source.capture_id is not None]
-    cited = Source.objects.filter(vault_id=vault_id, capture_id__in=ids).exclude(memory_id=memory.pk)
-    shared = set(cited.values_list("capture_id", flat=True))
-    dropped = [source for source in own if source.capture_id not in shared]
-    captures = [source.capture for source in dropped if source.capture is not None]
-    delete_rows(Source.objects.filter(vault_id=vault_id, pk__in=[source.pk for source in dropped]))
-    delete_rows(Capture.objects.filter(vault_id=vault_id, pk__in=[capture.pk for capture in captures]))
-    return [
-        {
-            "ref": capture.ref,
-            "title": capture.title,
-            "author": str(capture.author),
-            "occurred_at": None if capture.occurred_at is None else capture.occurred_at.isoformat(),
-            "captured_at": capture.captured_at.isoformat(),
-        }
-        for capture in captures
-    ]
-
-
-def _bring_back_captures(memory: Memory, rows: Sequence[dict[str, Any]]) -> None:
-    here = Capture.objects.filter(vault_id=memory.vault_id, ref__in=[row["ref"] for row in rows])
-    delete_rows(here)  # an import may have brought them back
-    for row in rows:
-        seen, taken = row["occurred_at"], datetime.fromisoformat(row["captured_at"])
-        capture = Capture.objects.create(
-            vault_id=memory.vault_id,
-            ref=row["ref"],
-            content=memory.content,
-            content_hash=memory.content_hash,
-            title=row["title"],
-            project=memory.project,
-            author=row["author"],
-            occurred_at=None if seen is None else datetime.fromisoformat(seen),
-            captured_at=taken,
-        )
-        url = capture_url(capture.ref)
-        delete_rows(Source.objects.filter(vault_id=memory.vault_id, memory_id=memory.pk, url=url))
-        Source.objects.create(
-            vault_id=memory.vault_id,
-            memory_id=memory.pk,
-            capture_id=capture.pk,
-            url=url,
-            title=row["title"],
-            added_at=taken,
-        )
-
-
-def _cite_own(memory: Memory, claim: Prepared, *, now: datetime) -> str:
-    """Cite the new words beside what was cited before.
-
-    Returns: the ref of the capture that holds them.
-    """
-    sources = Source.objects.filter(vault_id=memory.vault_id, memory_id=memory.pk)
-    before = set(sources.values_list("pk", flat=True))
-    cite(memory.vault_id, [(memory, claim)], captures={}, now=now)
-    (url,) = sources.exclude(pk__in=before).values_list("url", flat=True)
-    return url.removeprefix(CAPTURE_PREFIX)
-
-
-def _index(caller: Caller, memory: Memory) -> None:
-    drop_memories(memory.vault_id, [memory.pk])
-    index_memories(caller.vault, [(memory.pk, memory.content)])
-    announce_rewording(memory.vault_id, memory.ref)
-    scrub_after_commit()
-
-
-# -- Conflicts of the words that were replaced -----------------------------------------------------
-
-
-def _open_conflicts(memory: Memory) -> Any:
-    either = Q(left_id=memory.pk) | Q(right_id=memory.pk)
-    return Conflict.objects.filter(either, vault_id=memory.vault_id, resolved_at__isnull=True)
-
-
-def _conflict_row(memory: Memory, conflict: Conflict) -> dict[str, Any]:
-    is_left = conflict.left_id == memory.pk
-    other = Memory.objects.in_vault(memory.vault_id).filter(
-        pk=conflict.right_id if is_left else conflict.left_id
+def _cite_too(successor: Memory, proposed: Memory) -> None:
+    """Let the new words cite, beside themselves, what the proposed ones cite beside themselves."""
+    vault_id = proposed.vault_id
+    alone = Capture.objects.filter(vault_id=vault_id, content_hash=proposed.content_hash, url="", source="")
+    own = set(alone.values_list("pk", flat=True))
+    cited = Source.objects.filter(vault_id=vault_id, memory_id=proposed.pk).order_by("pk")
+    Source.objects.bulk_create(
+        [
+            Source(
+                vault_id=vault_id,
+                memory_id=successor.pk,
+                capture_id=source.capture_id,
+                url=source.url,
+                title=source.title,
+                text=source.text,
+                added_at=source.added_at,
+            )
+            for source in cited
+            if source.capture_id not in own
+        ],
+        ignore_conflicts=True,
     )
+
+
+def _about_to_go(proposed: Memory) -> frozenset[int]:
+    """Return the ids of what the new words replace: to differ from that is no contradiction."""
+    rows = ProposedSupersession.objects.filter(vault_id=proposed.vault_id, new_id=proposed.pk)
+    return frozenset({proposed.pk, *rows.values_list("old_id", flat=True)})
+
+
+def _open_conflicts(memory: Memory) -> list[str]:
+    either = Q(left_id=memory.pk) | Q(right_id=memory.pk)
+    rows = Conflict.objects.filter(either, vault_id=memory.vault_id, resolved_at__isnull=True)
+    return sorted(rows.values_list("ref", flat=True))
+
+
+# -- Its place -----------------------------------------------------------------------------------
+
+
+def _put_in_place(caller: Caller, proposed: Memory, successor: Memory, *, now: datetime) -> dict[str, Any]:
+    """Let the successor replace what was proposed, and what that would have replaced.
+
+    Returns: what taking it back needs.
+    """
+    proposals, handed = proposals_of(proposed), _hand_over(proposed, successor)
+    settled = carry_out(proposed, successor, actor=caller.actor, reason=EDITED, now=now)
+    change_row(proposed, status=Status.ARCHIVED, superseded_by=successor.ref, **reviewed(caller, now))
+    carried: dict[str, Any] = {} if successor.withheld else carry_out_proposals(caller, successor, now=now)
+    for each in carried.get("proposals", []):
+        each["proposed"] = each["old"] not in handed
+    place = {"old": proposed.ref, "new": successor.ref, "carried": True, "proposed": False}
     return {
-        "ref": conflict.ref,
-        "with": other.values_list("ref", flat=True).first(),
-        "is_left": is_left,
-        "reason": conflict.reason,
-        "detected_at": conflict.detected_at.isoformat(),
+        "proposals": [place, *carried.get("proposals", []), *proposals],
+        "handed": {"new": successor.ref, "olds": handed},
+        "settled": [*settled, *carried.get("settled", [])],
+        "noted": carried.get("noted", []),
     }
 
 
-def _bring_back_conflicts(memory: Memory, rows: Sequence[dict[str, Any]]) -> None:
-    others = Memory.objects.in_vault(memory.vault_id).filter(ref__in=[row["with"] for row in rows])
-    ids = dict(others.values_list("ref", "pk"))
-    made = [
-        Conflict(
-            vault_id=memory.vault_id,
-            ref=row["ref"],
-            left_id=memory.pk if row["is_left"] else ids[row["with"]],
-            right_id=ids[row["with"]] if row["is_left"] else memory.pk,
-            reason=row["reason"],
-            detected_at=datetime.fromisoformat(row["detected_at"]),
-        )
-        for row in rows
-        if row["with"] in ids
-    ]
-    Conflict.objects.bulk_create(made, ignore_conflicts=True)
+def _hand_over(proposed: Memory, successor: Memory) -> list[str]:
+    """Let what was proposed for one memory be proposed for its successor, where that makes sense and is new.
 
-
-def _about_to_be_replaced(memory: Memory) -> frozenset[int]:
-    rows = ProposedSupersession.objects.filter(vault_id=memory.vault_id, new_id=memory.pk)
-    return frozenset(rows.values_list("old_id", flat=True))
+    Returns: the refs of what the successor is proposed to replace by that.
+    """
+    vault_id = proposed.vault_id
+    mine = ProposedSupersession.objects.filter(vault_id=vault_id, new_id=proposed.pk)
+    theirs = ProposedSupersession.objects.filter(vault_id=vault_id, new_id=successor.pk)
+    there = {successor.pk, *theirs.values_list("old_id", flat=True)}
+    rows = [row for row in mine.order_by("at", "pk") if row.old_id not in there]
+    ProposedSupersession.objects.bulk_create(
+        [
+            ProposedSupersession(
+                vault_id=vault_id,
+                old_id=row.old_id,
+                new_id=successor.pk,
+                reason=row.reason,
+                actor=row.actor,
+                at=row.at,
+            )
+            for row in rows
+        ]
+    )
+    delete_rows(mine)
+    olds = Memory.objects.in_vault(vault_id).filter(pk__in=[row.old_id for row in rows])
+    return sorted(olds.values_list("ref", flat=True))

@@ -32,8 +32,8 @@ from memories.models import (
 from memories.rows import delete_rows
 from memories.search.facade import drop_memories
 from memories.search.scrubbing import scrub_after_commit
-from memories.signals import content_reworded, content_withdrawn
-from memories.writing.decisions import hush_decisions, texts_decided
+from memories.signals import content_withdrawn
+from memories.writing.decisions import hush_decisions
 from memories.writing.naming import unlink_entities
 
 FORGOTTEN_MARK: Final = "[forgotten]"
@@ -87,7 +87,7 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
         .select_for_update()
         .values_list("pk")
     )
-    texts = texts_of(vault.pk, memories)
+    texts = texts_of(memories)
     erased = Counter[str](_erase_evidence(vault.pk, memories, texts))
     erased["entities"] += unlink_entities(vault.pk, pks)
     erased["answers"] += _erase_answers(memories)
@@ -120,16 +120,10 @@ def announce(
     return erased
 
 
-def announce_rewording(vault_id: str, ref: str) -> None:
-    """Tell whoever keeps copies that a memory says something else now: what they hold under its ref is outdated."""
-    content_reworded.send(sender=Memory, vault_id=vault_id, ref=ref)
-
-
-def texts_of(vault_id: str, memories: Sequence[Memory]) -> tuple[str, ...]:
-    """Return each distinct text and summary of memories, also those that they had before somebody edited them."""
-    said = [text for memory in memories for text in (memory.content, memory.summary) if text]
-    edited = texts_decided(vault_id, [memory.ref for memory in memories])
-    return tuple(dict.fromkeys([*said, *edited]))
+def texts_of(memories: Sequence[Memory]) -> tuple[str, ...]:
+    """Return each distinct text and summary of memories."""
+    said = (text for memory in memories for text in (memory.content, memory.summary) if text)
+    return tuple(dict.fromkeys(said))
 
 
 def cut_out(text: str, passages: Iterable[str]) -> str:
@@ -218,16 +212,12 @@ def _close_ranks(memory: Memory) -> None:
 # -- Probes --------------------------------------------------------------------------------------
 
 
-def rows_holding(memories: Sequence[Memory], *, earlier: Sequence[str] = ()) -> int:
+def rows_holding(memories: Sequence[Memory]) -> int:
     """Count the rows that still hold the text of erased memories, which are all of one text.
 
     What counts: memories of their project with exactly this text, evidence of it within the project, remembered
     answers about them, and decisions, whatever the case, the accents and the wrapping. Another project's memory of
     the same text is that project's own.
-
-    Args:
-        earlier: what they said before somebody edited them; looked for in decisions, and in evidence unless another
-            memory says just that.
     """
     first = memories[0]
     vault_id, text = first.vault_id, first.content
@@ -238,23 +228,13 @@ def rows_holding(memories: Sequence[Memory], *, earlier: Sequence[str] = ()) -> 
         vault_id=vault_id, memory__vault_id=vault_id, memory__project=first.project
     )
     answers = _answers_about(memories).values_list("body", flat=True)
-    others = own.values_list("content_hash", flat=True)
-    sought = [said for said in earlier if not others.filter(content_hash=content_hash(said)).exists()]
-    evidence = sum(
-        _count_quoting(captures, ("content", "title"), said)
-        + _count_quoting(sources, ("text", "title"), said)
-        for said in sought
-    )
     return (
-        evidence
-        + sum(_decisions_quoting(first, said) for said in (text, *earlier))
-        + (
-            own.filter(content_hash=first.content_hash).count()
-            + sum(content_hash(summary or "") == first.content_hash for summary in summaries)
-            + _count_quoting(captures, ("content", "title"), text)
-            + _count_quoting(sources, ("text", "title"), text)
-            + sum(any(quotes(said, text) for said in _strings_in(body)) for body in answers)
-        )
+        own.filter(content_hash=first.content_hash).count()
+        + sum(content_hash(summary or "") == first.content_hash for summary in summaries)
+        + _count_quoting(captures, ("content", "title"), text)
+        + _count_quoting(sources, ("text", "title"), text)
+        + sum(any(quotes(said, text) for said in _strings_in(body)) for body in answers)
+        + _decisions_quoting(first, text)
     )
 
 

@@ -1,7 +1,7 @@
 """The verb forget, by memory and by entity, and its clockwork twin for memories whose time has run out."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +14,7 @@ from memories.entities import find_entity
 from memories.models import Alias, Entity, Memory, Mention, Scope, Vault
 from memories.search.facade import probe
 from memories.writing.decisions import keep_decision
-from memories.writing.erasing import announce, erase, rows_holding, texts_of
+from memories.writing.erasing import announce, erase, rows_holding
 from memories.writing.inputs import EntityErasure, Erasure
 
 SWEEP_BATCH: Final = 200
@@ -36,11 +36,10 @@ def forget(caller: Caller, ref: str, *, now: datetime) -> Erasure:
         if memory is None:
             raise NotHere
         gone = _same_text(memory)
-        said = texts_of(caller.vault.pk, gone)
         erased = erase(caller.vault, gone, actor=caller.actor, now=now)
         for each in gone:
             keep_decision(caller, Verb.FORGET, each.ref, now=now)
-    return Erasure(ref=ref, erased=erased, probes=_probes(caller.vault, gone, said))
+    return Erasure(ref=ref, erased=erased, probes=_probes(caller.vault, gone))
 
 
 def forget_entity(caller: Caller, ref: str, *, now: datetime) -> EntityErasure:
@@ -55,8 +54,8 @@ def forget_entity(caller: Caller, ref: str, *, now: datetime) -> EntityErasure:
     caller.require(Scope.WRITE)
     entity = find_entity(caller, ref, at=now)
     names = _names_of(entity)
-    gone, erased, earlier = list[Memory](), Counter[str](), dict[int, Sequence[str]]()
-    while batch := _forget_some(caller, entity, erased, earlier, now=now):
+    gone, erased = list[Memory](), Counter[str]()
+    while batch := _forget_some(caller, entity, erased, now=now):
         gone += batch
     kept = Entity.objects.filter(vault_id=caller.vault.pk, pk=entity.pk).exists()
     if not kept:
@@ -66,7 +65,7 @@ def forget_entity(caller: Caller, ref: str, *, now: datetime) -> EntityErasure:
         id=ref,
         forgotten=tuple(memory.ref for memory in gone),
         erased=erased,
-        probes=_probes_of_all(caller.vault, gone, earlier),
+        probes=_probes_of_all(caller.vault, gone),
         kept=kept,
     )
 
@@ -76,13 +75,11 @@ def _names_of(entity: Entity) -> tuple[str, ...]:
     return tuple(dict.fromkeys([entity.name, *aliases.order_by("name", "pk").values_list("name", flat=True)]))
 
 
-def _forget_some(
-    caller: Caller, entity: Entity, erased: Counter[str], earlier: dict[int, Sequence[str]], *, now: datetime
-) -> list[Memory]:
+def _forget_some(caller: Caller, entity: Entity, erased: Counter[str], *, now: datetime) -> list[Memory]:
     """Forget a batch of what is about an entity, with earlier memories of the same texts.
 
     Args:
-        erased: is added to; earlier: gets what each memory said before somebody edited it.
+        erased: is added to.
     """
     vault = caller.vault
     mentions = Mention.objects.filter(vault_id=vault.pk, entity_id=entity.pk).values("memory_id")
@@ -93,24 +90,20 @@ def _forget_some(
         texts = {(memory.project, memory.content_hash) for memory in some}
         same = Memory.objects.in_vault(vault.pk).filter(content_hash__in={hashed for _, hashed in texts})
         gone = [row for row in same.order_by("pk") if (row.project, row.content_hash) in texts]
-        for memory in gone:
-            earlier[memory.pk] = texts_of(vault.pk, [memory])
         erased.update(erase(vault, gone, actor=caller.actor, now=now))
         for memory in gone:
             keep_decision(caller, Verb.FORGET, memory.ref, now=now)
     return gone
 
 
-def _probes_of_all(
-    vault: Vault, gone: Sequence[Memory], earlier: Mapping[int, Sequence[str]]
-) -> dict[str, int]:
+def _probes_of_all(vault: Vault, gone: Sequence[Memory]) -> dict[str, int]:
     """Search for each text that is gone, once."""
     by_text: dict[tuple[str, str], list[Memory]] = {}
     for memory in gone:
         by_text.setdefault((memory.project, memory.content_hash), []).append(memory)
     total = Counter(fts=0, vectors=0, database=0)
     for same in by_text.values():
-        total.update(_probes(vault, same, [text for memory in same for text in earlier[memory.pk]]))
+        total.update(_probes(vault, same))
     return dict(total)
 
 
@@ -132,10 +125,9 @@ def _same_text(memory: Memory) -> Sequence[Memory]:
     return list(rows.filter(project=memory.project, content_hash=memory.content_hash).order_by("pk"))
 
 
-def _probes(vault: Vault, gone: Sequence[Memory], said: Sequence[str]) -> dict[str, int]:
+def _probes(vault: Vault, gone: Sequence[Memory]) -> dict[str, int]:
     text = gone[0].content
     if not text:  # it was redacted: there is nothing left to search for
         return {"fts": 0, "vectors": 0, "database": 0}
-    earlier = [each for each in said if each not in {memory.content for memory in gone}]
     among = {memory.pk for memory in gone}
-    return {**probe(vault, text, among=among), "database": rows_holding(gone, earlier=earlier)}
+    return {**probe(vault, text, among=among), "database": rows_holding(gone)}

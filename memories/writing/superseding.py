@@ -186,7 +186,7 @@ def _succeed(
     overrules = overrules_user(old, new.author, overruling)
     hostile = is_instruction_like(reason)
     if hostile and outcome.created:
-        _withhold(new)
+        withhold(new)
     trusted = status_deserved(caller) == Status.APPROVED and not hostile
     ready = trusted and new.status == Status.APPROVED and not new.withheld and not overrules
     if ready:
@@ -199,8 +199,8 @@ def _succeed(
     return Succession(memory=new, replaced=old, created=outcome.created, carried_out=ready)
 
 
-def _withhold(new: Memory) -> None:
-    """Let a successor wait for a person because of the reason that came with it."""
+def withhold(new: Memory) -> None:
+    """Let a successor wait for a person because of what came with it: the reason, or what it takes over."""
     new.withheld = True
     if Flag.INSTRUCTION_LIKE not in new.flags:
         new.flags = [*new.flags, str(Flag.INSTRUCTION_LIKE)]

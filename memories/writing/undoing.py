@@ -16,7 +16,6 @@ from memories.models import Conflict, Decision, Memory, ProposedSupersession, Sc
 from memories.reading import find_memory
 from memories.rows import delete_rows
 from memories.writing.decisions import keep_decision, last_decision, standing_of
-from memories.writing.editing import restore_words
 from memories.writing.erasing import announce
 from memories.writing.reviewing import change_row
 from memories.writing.twins import is_twin
@@ -27,8 +26,9 @@ _FINAL: Final = {Verb.REDACT: "redacted", Verb.FORGET: "forgotten"}
 def undo(caller: Caller, ref: str, *, now: datetime) -> Memory:
     """Take back the last decision about a memory.
 
-    Approved: it is pending, or archived, again with its proposals, and what it replaced is current. Declined or
-    archived: it is what it was, with its proposals. A conflict resolved: open again, with both sides as they were.
+    Approved: it is pending, or archived, again with its proposals, and what it replaced is current. Edited: the same, and
+    the words that took its place are archived. Declined or archived: it is what it was, with its proposals. A conflict
+    resolved: open again, with both sides as they were.
 
     Raises: NotHere; StateConflict where there is no such decision, it cannot be taken back, or something rests on it.
     """
@@ -88,6 +88,8 @@ def _memories_of(
     for ref in (last.memory, last.other):
         if ref and ref != memory.ref:
             find_memory(caller, ref, at=now)  # both sides have to be in sight
+            if last_decision(memory.vault_id, ref) != last:
+                raise StateConflict(f"{ref} was changed since: undo first what was decided about it")
     rows = (
         Memory.objects.in_vault(memory.vault_id)
         .filter(ref__in=kept["rows"])
@@ -106,7 +108,7 @@ def _check_unchanged(memory: Memory, last: Decision, kept: Mapping[str, Any]) ->
     was, left = kept["rows"][memory.ref], kept.get("left", {}).get(memory.ref) or last.after or {}
     if (str(memory.status), memory.withheld) != (left["status"], left["withheld"]):
         raise StateConflict(f"{memory.ref} was changed since: it is {memory.status}")
-    if memory.superseded_by != was["superseded_by"]:
+    if memory.superseded_by != left.get("superseded_by", was["superseded_by"]):
         raise StateConflict(f"{memory.ref} has a successor since: {memory.superseded_by}")
     carried = {each["old"] for each in kept.get("proposals", ()) if each.get("carried")}
     replaced = Supersession.objects.filter(
@@ -125,18 +127,17 @@ def _take_back(
     vault_id = caller.vault.pk
     for proposal in kept.get("proposals", ()):
         if proposal.get("carried"):
-            _make_current(vault_id, proposal["old"], successor=proposal["new"])
+            _make_current(vault_id, proposal["old"], about.get(proposal["old"]), successor=proposal["new"])
     hidden = [memory for ref, memory in about.items() if _restore(memory, kept["rows"][ref], last, kept)]
-    if last.verb == Verb.EDIT:
-        restore_words(caller, about[last.memory], dict(last.before or {}), kept, now=now)
+    _take_from(vault_id, kept.get("handed"))
     _propose_again(vault_id, kept.get("proposals", ()))
     _reopen(vault_id, kept)
     if hidden:
         announce(vault_id, hidden, erase=False)
 
 
-def _make_current(vault_id: str, ref: str, *, successor: str) -> None:
-    """Let a memory that was replaced be the head again."""
+def _make_current(vault_id: str, ref: str, held: Memory | None, *, successor: str) -> None:
+    """Let a memory that was replaced be the head again; `held` is its row in hand, if there is one."""
     old = Memory.objects.in_vault(vault_id).filter(ref=ref, superseded_by=successor)
     key = old.values_list("pk", flat=True).first()
     if key is None:
@@ -149,6 +150,8 @@ def _make_current(vault_id: str, ref: str, *, successor: str) -> None:
             raise
         raise StateConflict(f"the text of {ref} was remembered anew since") from None
     delete_rows(Supersession.objects.filter(vault_id=vault_id, old_id=key))
+    if held is not None:
+        held.superseded_by = held.superseded_at = held.superseded_from = None
 
 
 def _restore(memory: Memory, was: Mapping[str, Any], last: Decision, kept: Mapping[str, Any]) -> bool:
@@ -166,8 +169,18 @@ def _restore(memory: Memory, was: Mapping[str, Any], last: Decision, kept: Mappi
         flags=[*was["flags"], *gained],
         reviewed_at=None if was["reviewed_at"] is None else datetime.fromisoformat(was["reviewed_at"]),
         reviewed_by=was["reviewed_by"],
+        author=was.get("author", memory.author),
     )
     return was_told and (memory.status != Status.APPROVED or memory.withheld)
+
+
+def _take_from(vault_id: str, handed: Mapping[str, Any] | None) -> None:
+    """Let a successor replace no more what an edit proposed it for, if nobody approved that yet."""
+    if handed is not None:
+        places = Memory.objects.in_vault(vault_id).filter(ref__in=handed["olds"])
+        successor = Memory.objects.in_vault(vault_id).filter(ref=handed["new"])
+        rows = ProposedSupersession.objects.filter(vault_id=vault_id, new_id__in=successor.values("pk"))
+        delete_rows(rows.filter(old_id__in=places.values("pk")))
 
 
 def _propose_again(vault_id: str, proposals: Any) -> None:
@@ -199,7 +212,6 @@ def _reopen(vault_id: str, kept: Mapping[str, Any]) -> None:
 
 
 def _told(last: Decision, about: Mapping[str, Memory]) -> dict[str, Any]:
-    """What is shown of an undoing; the words of an edit stand in the decision about that."""
     if last.verb == Verb.RESOLVE:
         return {ref: standing_of(memory) for ref, memory in about.items()}
     return standing_of(about[last.memory])

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 SESSION_KNOWN_CAP = 512
-OUTDATED_RUNG = -1  # held in words that the memory has no more: whichever form comes next is fuller
 SESSION_TRAJECTORY_WINDOW = 8
 SESSION_CENTROID_TERMS = 64
 SESSION_CENTROID_DECAY = 0.75  # what a term keeps of its weight per turn: half of it is gone in 2.4 turns
@@ -97,12 +96,6 @@ def without_traces(state: SessionState, refs: Collection[str]) -> SessionState:
         replace(step, ids=tuple(ref for ref in step.ids if ref not in refs)) for step in state.trajectory
     )
     return replace(state, trajectory=trajectory, centroid={})
-
-
-def outdated(known: Mapping[str, Known], ref: str) -> dict[str, Known]:
-    """The same with one memory held in words that are not its own any more: less than any form of it."""
-    held = known.get(ref)
-    return dict(known) if held is None else {**known, ref: replace(held, rung=OUTDATED_RUNG)}
 
 
 def known_to_json(known: Mapping[str, Known]) -> dict[str, list[int]]:

@@ -195,14 +195,21 @@ def test_several_are_decided_at_once_and_taken_back_at_once(page, vault):
     assert {standing(memory) for memory in several} == {("pending", False)}
 
 
-def test_editing_approves_other_words(page, vault):
+def test_editing_approves_other_words_in_the_place_of_the_proposed(page, vault):
     new = propose(vault)
     response = decide(page, "edit", new, content="The gate 0 opens at half past eight\r\nin winter")
     assert told(response) == ["1 memory edited."]
-    assert standing(new) == ("approved", False)
-    assert new.content == "The gate 0 opens at half past eight\nin winter"
-    assert new.author == "user"
-    assert Memory.objects.filter(vault=vault, superseded_by=new.ref).exists()
+    assert standing(new) == ("archived", False)
+    assert new.content == "The gate 0 opens at nine"
+    successor = Memory.objects.get(vault=vault, ref=new.superseded_by)
+    assert successor.content == "The gate 0 opens at half past eight\nin winter"
+    assert (successor.author, *standing(successor)) == ("user", "approved", False)
+    assert Memory.objects.filter(vault=vault, superseded_by=successor.ref).count() == 2
+    assert [each["pk"] for each in response.context["undoable"]] == [new.pk]
+    response = decide(page, "undo", new)
+    assert standing(new) == ("pending", False)
+    assert standing(successor) == ("archived", False)
+    assert focused(response) == new.ref
 
 
 @pytest.mark.parametrize("words", ["", "The gate 0 opens at nine", "x" * 200_001])

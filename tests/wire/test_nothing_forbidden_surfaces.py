@@ -5,7 +5,7 @@ every surface is read and searched for code words. `HYPOTHESIS_PROFILE=thorough`
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -78,7 +78,6 @@ class Known:
     superseded: bool = False
     gone: bool = False
     is_plain: bool = False  # nothing but its text holds its code
-    earlier: tuple[str, ...] = ()  # codes of words that it had, which only its decisions still tell
     decided: tuple["Decided", ...] = ()  # what can be taken back, the latest last
     expires_at: datetime | None = None
 
@@ -93,13 +92,9 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """What one memory was before a decision, and what it took the place of."""
+    """What memories were before a decision, and what it let them take the place of."""
 
-    pending: bool
-    archived: bool
-    withheld: bool
-    code: str
-    content: str
+    was: tuple[Known, ...]
     replaced: tuple[str, ...] = ()
 
 
@@ -257,30 +252,24 @@ class Surfaces(RuleBasedStateMachine):
         known = self.pick(data)
         proposed = self.api.get(f"memories/{known.ref}").json()["proposes_superseding"]
         if self.api.post(f"memories/{known.ref}/approve").status_code == 200:
-            self.decide(known, proposed)
+            self.decide([known], proposed)
             known.pending = known.archived = known.withheld = False
 
-    def decide(self, known: Known, proposed: list[str]) -> None:
+    def decide(self, about: Sequence[Known], proposed: Sequence[str]) -> None:
         """Note a decision, and that it put a memory into the places of those that it proposed to replace."""
         replaced = tuple(ref for ref in proposed if not self.known[ref].superseded)
-        was = Decided(
-            pending=known.pending,
-            archived=known.archived,
-            withheld=known.withheld,
-            code=known.code,
-            content=known.content,
-            replaced=replaced,
-        )
-        known.decided = (*known.decided, was)
+        decided = Decided(was=tuple(replace(known) for known in about), replaced=replaced)
+        for known in about:
+            known.decided = (*known.decided, decided)
         for ref in replaced:
             self.known[ref].superseded = True
 
     @precondition(has_some)
     @rule(data=st.data(), hostile=st.booleans())
     def edit(self, data: Any, hostile: bool) -> None:
+        """Other words; where more than the text holds its code (a source, a thread), the successor holds it, too."""
         known, code = self.pick(data), self.new_code()
         code = code if known.is_plain else known.code
-        proposed = self.api.get(f"memories/{known.ref}").json()["proposes_superseding"]
         content = (HOSTILE if hostile else "In truth the {thing} code is {code}").format(
             thing="gate", code=code
         )
@@ -288,12 +277,19 @@ class Surfaces(RuleBasedStateMachine):
         if response.status_code == 409:
             return
         assert response.status_code == 200, response.content
-        whole = self.api.get(f"memories/{known.ref}").json()
-        assert (whole["content"], whole["author"], whole["status"]) == (content, "user", "approved")
-        self.decide(known, [] if whole["withheld"] else proposed)
-        known.earlier = (*known.earlier, known.code)
-        known.code, known.content = code, content
-        known.pending, known.withheld = False, whole["withheld"]
+        body = response.json()
+        assert (body["content"], body["author"], body["status"]) == (content, "user", "approved")
+        withheld = self.api.get(f"memories/{body['ref']}").json()["withheld"]
+        if body["ref"] not in self.known:
+            new = self.note(body, code, known.project)
+            new.archived, new.withheld, new.is_plain = True, withheld, known.is_plain
+            new.expires_at = known.expires_at
+        new = self.known[body["ref"]]
+        replaced = {step["ref"] for step in body["chain"] if step["superseded_by"] == new.ref} - {known.ref}
+        self.decide([known, new], sorted(replaced))
+        known.pending, known.archived, known.superseded = False, True, True
+        new.pending, new.archived = False, False
+        assert new.withheld == withheld
 
     @precondition(has_some)
     @rule(data=st.data())
@@ -301,7 +297,7 @@ class Surfaces(RuleBasedStateMachine):
         known = self.pick(data)
         response = self.api.post(f"memories/{known.ref}/decline", {"reason": f"We know {known.code}"})
         if response.status_code == 200:
-            self.decide(known, [])
+            self.decide([known], [])
             known.archived, known.pending = True, False
 
     @precondition(has_some)
@@ -312,12 +308,14 @@ class Surfaces(RuleBasedStateMachine):
         if response.status_code != 200:
             assert response.status_code == 409, response.content
             return
-        *before, was = known.decided
-        known.decided = tuple(before)
-        known.earlier = (*known.earlier, known.code)
-        known.pending, known.archived, known.withheld = was.pending, was.archived, was.withheld
-        known.code, known.content = was.code, was.content
-        for ref in was.replaced:
+        last = known.decided[-1]
+        for was in last.was:
+            each = self.known[was.ref]
+            assert each.decided[-1] is last
+            each.decided = each.decided[:-1]
+            each.pending, each.archived, each.withheld = was.pending, was.archived, was.withheld
+            each.superseded = was.superseded
+        for ref in last.replaced:
             self.known[ref].superseded = False
 
     @precondition(has_some)
@@ -325,7 +323,7 @@ class Surfaces(RuleBasedStateMachine):
     def archive(self, data: Any) -> None:
         known = self.pick(data)
         if self.api.post(f"memories/{known.ref}/archive").status_code == 200:
-            self.decide(known, [])
+            self.decide([known], [])
             known.archived, known.pending = True, False
 
     @precondition(has_some)
@@ -540,7 +538,7 @@ class Surfaces(RuleBasedStateMachine):
 
 
 def codes_of(known: Iterable[Known]) -> set[str]:
-    return {code for each in known for code in (each.code, *each.earlier)}
+    return {each.code for each in known}
 
 
 def text_of(response: Any) -> str:
