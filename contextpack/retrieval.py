@@ -494,7 +494,7 @@ def load_candidates(
     refs = list(dict.fromkeys((*matches, *standing)))
     found = Memory.objects.visible_to(caller).filter(ref__among=refs).values_list(*_ROW_FIELDS)
     rows = {row[1]: row for row in found}
-    beside = stand_beside(caller.vault.pk, [row[0] for row in rows.values()])
+    beside = stand_beside(caller, [row[0] for row in rows.values()])
     spoken = _hashes_of(matches.values(), caller.vault.language)
     return [
         _candidate(rows[ref], beside, match=matches.get(ref), standing=standing.get(ref), spoken=spoken)

@@ -54,15 +54,16 @@ class Companions:
     conflicts: dict[int, set[int]] = field(default_factory=dict)
 
 
-def companions_of(vault_id: str, memories: Iterable[Memory]) -> Companions:
+def companions_of(caller: Caller, memories: Iterable[Memory]) -> Companions:
     """Load sources, entity names and open conflicts for any number of memories: three statements."""
+    vault_id = caller.vault.pk
     pks = [memory.pk for memory in memories]
     if not pks:
         return Companions()
     return Companions(
         sources=sources_of(vault_id, pks),
         entities=names_of(vault_id, pks),
-        conflicts=open_conflicts(vault_id, pks),
+        conflicts=open_conflicts(vault_id, pks, projects=caller.projects),
     )
 
 
@@ -83,13 +84,20 @@ def names_of(vault_id: str, pks: Collection[int]) -> dict[int, list[str]]:
     return found
 
 
-def open_conflicts(vault_id: str, pks: Collection[int]) -> dict[int, set[int]]:
+def open_conflicts(
+    vault_id: str, pks: Collection[int], *, projects: frozenset[str] | None
+) -> dict[int, set[int]]:
     """Return memory id → the memories that it openly conflicts with, as far as those count.
 
-    A side that is superseded, redacted, withheld or not approved puts nothing in doubt.
+    A side that is superseded, redacted, withheld or not approved puts nothing in doubt; one that the asker does not
+    see is not told.
+
+    Args:
+        projects: what the asker sees beside what is unlabelled; None: everything.
     """
     sides = ("left", "right")
-    told = ("status", "superseded_by", "redacted_at", "withheld")
+    told = ("status", "superseded_by", "redacted_at", "withheld", "project")
+    seen = None if projects is None else {"", *projects}
     rows = Conflict.objects.filter(
         Q(left_id__in=pks) | Q(right_id__in=pks),
         vault_id=vault_id,
@@ -99,19 +107,20 @@ def open_conflicts(vault_id: str, pks: Collection[int]) -> dict[int, set[int]]:
     ).values("left_id", "right_id", *(f"{side}__{column}" for side in sides for column in told))
     found: dict[int, set[int]] = {}
     for row in rows:
-        if _counts(row, "right"):
+        if _counts(row, "right", seen):
             found.setdefault(row["left_id"], set()).add(row["right_id"])
-        if _counts(row, "left"):
+        if _counts(row, "left", seen):
             found.setdefault(row["right_id"], set()).add(row["left_id"])
     return {pk: others for pk, others in found.items() if pk in set(pks)}
 
 
-def _counts(row: dict[str, object], side: str) -> bool:
+def _counts(row: dict[str, object], side: str, seen: Collection[str] | None) -> bool:
     return (
         row[f"{side}__status"] == Status.APPROVED
         and row[f"{side}__superseded_by"] is None
         and row[f"{side}__redacted_at"] is None
         and not row[f"{side}__withheld"]
+        and (seen is None or row[f"{side}__project"] in seen)
     )
 
 

@@ -29,7 +29,7 @@ from memories.wire import (
 
 def shown(caller: Caller, memories: Sequence[Memory]) -> list[MemoryDict]:
     """Show any number of memories; three statements, one more where a successor may be out of the caller's sight."""
-    beside = companions_of(caller.vault.pk, memories)
+    beside = companions_of(caller, memories)
     successors = {memory.superseded_by for memory in memories if memory.superseded_by}
     seen = refs_in_sight(caller, successors)
     return [_show(memory, beside, seen) for memory in memories]
@@ -37,8 +37,7 @@ def shown(caller: Caller, memories: Sequence[Memory]) -> list[MemoryDict]:
 
 def memory_document(caller: Caller, memory: Memory) -> dict[str, Any]:
     """Show one memory whole: also its sources, its history, its conflicts, and how it was reviewed."""
-    vault_id = memory.vault_id
-    beside = companions_of(vault_id, [memory])
+    beside = companions_of(caller, [memory])
     seen = refs_in_sight(caller, [memory.superseded_by] if memory.superseded_by else [])
     return {
         **_show(memory, beside, seen),

@@ -163,7 +163,7 @@ class MemoryAdmin(VaultScopedAdmin):
         return (matching if ORDER_VAR in request.GET else matching.order_by(_in_order_of(found))), False
 
     def load_companions(self, vault: Vault, rows: Sequence[Any]) -> None:
-        conflicted = open_conflicts(vault.pk, [row.pk for row in rows])
+        conflicted = open_conflicts(vault.pk, [row.pk for row in rows], projects=None)
         now = timezone.now()
         for row in rows:
             row.standing_names = standing_of(row, at=now) + ["conflict"] * (row.pk in conflicted)

@@ -35,3 +35,11 @@ def closes_cycle(ref: str, replacement: str, successor: Mapping[str, str]) -> bo
         seen.add(current)
         current = successor.get(current)
     return False
+
+
+def walk_from(ref: str, successor: Mapping[str, str]) -> list[str]:
+    """Return a memory and what replaced it, one after the other; of a cycle, each once."""
+    way: dict[str, None] = {ref: None}
+    while (ref := successor.get(ref, "")) and ref not in way:
+        way[ref] = None
+    return list(way)

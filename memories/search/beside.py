@@ -11,24 +11,26 @@ from typing import Any, Final
 
 from django.db import connection
 
+from memories.querysets import Reader
+
 _ASKED: Final = {
     "sqlite": "SELECT value AS id FROM json_each(%s)",
     "postgresql": "SELECT unnest(%s::bigint[]) AS id",
 }
 _STATEMENT: Final = """
     WITH asked AS ({asked})
-    SELECT 1, s.memory_id, s.url
+    SELECT 1, s.memory_id, s.url, ''
     FROM memories_source s WHERE s.vault_id = %s AND s.memory_id IN (SELECT id FROM asked)
     UNION ALL
-    SELECT 2, n.memory_id, e.name
+    SELECT 2, n.memory_id, e.name, ''
     FROM memories_mention n JOIN memories_entity e ON e.vault_id = n.vault_id AND e.id = n.entity_id
     WHERE n.vault_id = %s AND n.memory_id IN (SELECT id FROM asked)
     UNION ALL
-    SELECT 3, c.left_id, m.ref
+    SELECT 3, c.left_id, m.ref, m.project
     FROM memories_conflict c JOIN memories_memory m ON m.vault_id = c.vault_id AND m.id = c.right_id
     WHERE c.vault_id = %s AND c.resolved_at IS NULL AND c.left_id IN (SELECT id FROM asked) AND {counts}
     UNION ALL
-    SELECT 3, c.right_id, m.ref
+    SELECT 3, c.right_id, m.ref, m.project
     FROM memories_conflict c JOIN memories_memory m ON m.vault_id = c.vault_id AND m.id = c.left_id
     WHERE c.vault_id = %s AND c.resolved_at IS NULL AND c.right_id IN (SELECT id FROM asked) AND {counts}
 """
@@ -48,12 +50,18 @@ class Beside:
     conflicts: dict[int, frozenset[str]] = field(default_factory=dict)  # refs of the other sides
 
 
-def stand_beside(vault_id: str, memory_ids: Collection[int]) -> Beside:
-    """Read what belongs to memories of one vault; one statement, or none for no memories."""
+def stand_beside(caller: Reader, memory_ids: Collection[int]) -> Beside:
+    """Read what belongs to memories that a caller sees; one statement, or none for no memories.
+
+    A side of a conflict that is out of the caller's sight is not told, nor that there is one.
+    """
     if not memory_ids:
         return Beside()
     found: dict[int, dict[int, list[str]]] = {_SOURCE: {}, _ENTITY: {}, _CONFLICT: {}}
-    for what, memory_id, text in _rows(vault_id, memory_ids):
+    seen = None if caller.projects is None else {"", *caller.projects}
+    for what, memory_id, text, project in _rows(caller.vault.pk, memory_ids):
+        if seen is not None and project not in seen:
+            continue
         found[what].setdefault(memory_id, []).append(text)
     return Beside(
         sources={memory_id: tuple(sorted(urls)) for memory_id, urls in found[_SOURCE].items()},
@@ -62,7 +70,7 @@ def stand_beside(vault_id: str, memory_ids: Collection[int]) -> Beside:
     )
 
 
-def _rows(vault_id: str, memory_ids: Collection[int]) -> list[tuple[int, int, str]]:
+def _rows(vault_id: str, memory_ids: Collection[int]) -> list[tuple[int, int, str, str]]:
     keys: Any = list(memory_ids) if connection.vendor == "postgresql" else json.dumps(list(memory_ids))
     statement = _STATEMENT.format(asked=_ASKED[connection.vendor], counts=_COUNTS)
     with connection.cursor() as cursor:

@@ -10,7 +10,7 @@ our own, and so are BM25 and the measure of a match, so that a vault is ranked a
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -154,12 +154,21 @@ def lookup(
     )
 
 
-def alike(texts: Sequence[str], *, vault_id: str, language: str, limit: int) -> list[list[int]]:
+def alike(
+    texts: Sequence[str],
+    *,
+    vault_id: str,
+    language: str,
+    allowed: Callable[[Sequence[int]], Collection[int]] | None = None,
+    limit: int,
+) -> list[list[int]]:
     """Find for each of many texts the memories that may speak of the same thing.
 
     They share half of the shorter one's terms, or two terms where that is more than two. In a large vault, terms that
     very many memories have are not looked up for a text that has rarer ones.
 
+    Args:
+        allowed: tells which of some memories may be answered, before the limit; asked once. None: any.
     Returns: for each text up to `limit` memory ids, the best by BM25 first, ties by id; as many statements as for
         one text: two, a third in a large vault.
     """
@@ -174,9 +183,13 @@ def alike(texts: Sequence[str], *, vault_id: str, language: str, limit: int) -> 
         every = list(dict.fromkeys(term for found in asked for term in found))
     postings = _Postings.of(_postings(every, vault_id), asked=len(every), collection=collection)
     column = {term: place for place, term in enumerate(every)}
+    among = None if allowed is None else frozenset(allowed(postings.ids.tolist()))
     return [
         postings.best(
-            [column[term] for term in found], words=sum(not term.isdecimal() for term in found), limit=limit
+            [column[term] for term in found],
+            words=sum(not term.isdecimal() for term in found),
+            allowed=among,
+            limit=limit,
         )
         for found in asked
     ]
@@ -305,11 +318,14 @@ class _Postings:
         gains = times * (BM25_K1 + 1) / (times + norms) * weights[terms]
         return cls(ids=ids, lengths=lengths, starts=starts, rows=rows, gains=gains)
 
-    def best(self, terms: Sequence[int], *, words: int, limit: int) -> list[int]:
+    def best(
+        self, terms: Sequence[int], *, words: int, allowed: frozenset[int] | None, limit: int
+    ) -> list[int]:
         """Return the documents that may speak of the same as one that has these terms, the best first.
 
         Args:
             words: how many of the terms are no figures, which is where two that speak of the same differ.
+            allowed: the ids that may be answered; None for any.
         """
         if not terms:
             return []
@@ -321,7 +337,7 @@ class _Postings:
         gains = np.concatenate([self.gains[run] for run in runs])
         summed = np.bincount(rows, weights=gains, minlength=len(self.ids))
         scores = summed.astype(np.float64).round(_DIGITS)
-        places = best_places(self.ids[near], scores[near], allowed=None, limit=limit)
+        places = best_places(self.ids[near], scores[near], allowed=allowed, limit=limit)
         return list(self.ids[near][places].tolist())
 
 

@@ -33,7 +33,13 @@ def infer(vault: Vault, read: Capture, drafts: Sequence[Mapping[str, Any]], *, n
         )
         if kept is None or (kept.content, kept.title) != (read.content, read.title):
             return None
-        caller = Caller(vault=vault, scopes=frozenset({Scope.WRITE}), actor=EXTRACTOR)
+        # Whoever may read the capture reads what is made of it: it tells them of no project but the capture's own.
+        caller = Caller(
+            vault=vault,
+            scopes=frozenset({Scope.WRITE}),
+            projects=frozenset({kept.project}),
+            actor=EXTRACTOR,
+        )
         claims = _unknown(vault.pk, [_claim(kept, draft) for draft in drafts])
         stored = store_claims(caller, claims, status=Status.PENDING, now=now)
         settle(vault.pk, kept.pk)

@@ -18,7 +18,7 @@ from memories.core.secrets import mask_secrets
 from memories.core.supersession import closes_cycle
 from memories.lineage import successors_of
 from memories.models import Conflict, Memory, ProposedSupersession, Scope, Supersession
-from memories.reading import find_memory, names_of
+from memories.reading import find_memory, names_of, refs_in_sight
 from memories.rows import delete_rows
 from memories.writing.contradicting import OVERRULING, overrules_user
 from memories.writing.inputs import MemoryInput, Outcome, Succession
@@ -93,7 +93,8 @@ def _replaceable(caller: Caller, ref: str, *, now: datetime) -> Memory:
     if old.redacted_at is not None:
         raise StateConflict(f"{ref} was redacted")
     if old.superseded_by is not None:
-        raise StateConflict(f"{ref} has a successor already: {old.superseded_by}")
+        named = refs_in_sight(caller, [old.superseded_by])
+        raise StateConflict(": ".join([f"{ref} has a successor already", *named]))
     return old
 
 
