@@ -94,6 +94,14 @@ _EVENTS: Final = word_set(
     """wedding appointment meeting sync retro standup kickoff workshop conference ceremony exam interview demo review
     sitzung treffen termin hochzeit reunion mariage boda cita"""
 )
+_ALWAYS: Final = word_set("always immer stets toujours siempre")
+_LED: Final = word_set(
+    "led owned run managed chaired headed directed supervised maintained moderated coordinated coached"
+)
+_SOME_OTHER: Final = word_set("one another some any other part half each most")
+_GROUPS: Final = word_set(
+    "team group department guild squad committee board council family ltd inc gmbh company foundation"
+)
 _TITLES: Final = word_set("mr mrs ms miss dr prof herr frau monsieur madame m mme senor senora don")
 _ONE_PLACE: Final = re.compile(
     r"(?:^|\s)(?:liv(?:es?|ing) in|resides? in|reports? to|(?:was|were) born (?:in|on)|defaults? to|takes? place (?:in|at|on)|go(?:es)? to school in|(?:is|are) (?:released|licensed) under"
@@ -131,6 +139,8 @@ def excludes(a: Row, b: Row) -> Reason | None:
     """
     if is_same_but_for_negations(a, b):
         return "negation" if {a.negations, b.negations} == {0, 1} and len(a.tokens) > 1 else None
+    if _always_and_never(a, b) or _always_and_never(b, a):
+        return "negation"
     slot = find_slot(a, b)
     if slot is None or not slot.before or a.negations != b.negations:
         return None
@@ -139,11 +149,23 @@ def excludes(a: Row, b: Row) -> Reason | None:
     if a.negations or _has_happened(slot.before):
         return None
     definite = a.is_definite and b.is_definite
+    single = definite or (a.is_bare and b.is_bare)
     if _other_figure(slot) or _other_unit_of_rate(slot) or _other_clock(slot):
         return "number"
     if _are_alternatives(slot, definite):
         return "value"
-    return "value" if _other_date(slot, definite) or _other_value(slot, definite) else None
+    if _other_date(slot, single) or _other_value(slot, definite) or _other_agent(slot):
+        return "value"
+    return "value" if single and _is_other_attribute(slot) else None
+
+
+def _always_and_never(a: Row, b: Row) -> bool:
+    """Whether one says that it is always so, and the other, in the same words, that it is not so at all."""
+    rest = tuple(token for token in a.tokens if token.word not in _ALWAYS)
+    if (a.negations, b.negations) != (0, 1) or len(rest) + 1 != len(a.tokens) or len(rest) < 2:
+        return False
+    same = [ours.is_like(theirs) for ours, theirs in zip(rest, b.tokens, strict=False)]
+    return len(rest) == len(b.tokens) and all(same)
 
 
 def has_figures(row: Row) -> bool:
@@ -323,6 +345,8 @@ def _other_date(slot: Slot, definite: bool) -> bool:
     if pair is None or pair[0].form is not pair[1].form or pair[0].form not in {Form.DATE, Form.WEEKDAY}:
         return False
     words = set(_words(slot.before))
+    if slot.before[0].article == "a":
+        return False
     is_single = definite or not (_ATTRIBUTES | _ROLES | _EVENTS).isdisjoint(words) or "born" in words
     if not is_single or _is_one_of_several(slot.before):
         return False
@@ -340,11 +364,7 @@ def _is_on_the_day(before: tuple[Token, ...]) -> bool:
 
 
 def _other_value(slot: Slot, definite: bool) -> bool:
-    if any(token.form is not Form.WORD for token in slot.ours + slot.theirs):
-        return False
-    if {token.key for token in slot.ours} & {token.key for token in slot.theirs}:
-        return False
-    if _lies_within(slot) or not _are_of_one_sort(slot):
+    if not _are_two_values(slot):
         return False
     led_by = " ".join(_words(slot.before))
     if _ONE_PLACE.search(led_by):
@@ -354,7 +374,35 @@ def _other_value(slot: Slot, definite: bool) -> bool:
     if definite and _IN_A_PLACE.search(led_by):
         is_place = slot.ours[0].is_name or slot.ours[0].article == "the"
         return is_place and max(len(slot.ours), len(slot.theirs)) <= 2 and not slot.after
-    return definite and _names_an_attribute(slot)
+    return False
+
+
+def _is_other_attribute(slot: Slot) -> bool:
+    return _are_two_values(slot) and _names_an_attribute(slot)
+
+
+def _are_two_values(slot: Slot) -> bool:
+    """Whether words of one sort stand on both sides, which share none and of which neither lies in the other."""
+    if any(token.form is not Form.WORD for token in slot.ours + slot.theirs):
+        return False
+    if {token.key for token in slot.ours} & {token.key for token in slot.theirs}:
+        return False
+    return not _lies_within(slot) and _are_of_one_sort(slot)
+
+
+def _other_agent(slot: Slot) -> bool:
+    """Whether one thing is led, owned or run by two: named, both persons as far as the words tell, and said of now."""
+    words = _words(slot.before)
+    if len(words) < 4 or words[-3] != "is" or words[-2] not in _LED or words[-1] != "by" or slot.after:
+        return False
+    first = slot.before[0]
+    is_any = first.article == "a" or first.form is not Form.WORD or first.word in _SOME_OTHER
+    if is_any or not _are_two_values(slot):
+        return False
+    sides = slot.ours, slot.theirs
+    are_named = all(token.is_name for side in sides for token in side)
+    of_many = [not _GROUPS.isdisjoint(_words(side)) for side in sides]
+    return are_named and of_many[0] == of_many[1]
 
 
 def _names_an_attribute(slot: Slot) -> bool:

@@ -49,6 +49,7 @@ class Row:
     tokens: tuple[Token, ...]
     negations: int
     is_definite: bool  # it begins with "the", "our" or "Ana's"
+    is_bare: bool = False  # its subject is one thing that stands without an article: "deploy day is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +178,25 @@ _DEFINITE: Final = re.compile(
 )
 
 
+_DAYS: Final = ("day", "date", "deadline")
+_BETWEEN_NOUNS: Final = word_set(
+    "of in on at for from to with without by and or but nor that which who where when what there here it"
+)
+# What begins with one of these, or is one, is not the only one of its kind ...
+_ONE_OF_SEVERAL: Final = word_set(
+    """one another other some any each every either which what alternative alternate possible potential second secondary
+    third backup additional further extra sample example typical suggested proposed optional supported spoken allowed
+    valid accepted common good great popular free public national bank next last previous upcoming new old past"""
+)
+# ... and of these there are several a week, though nobody says "a".
+_HELD_OFTEN: Final = word_set(
+    """training practice practise rehearsal class lesson course session shift therapy physio gym yoga pilates football
+    soccer tennis volleyball basketball hockey rugby polo swimming running climbing dance dancing choir chess school
+    holiday pickup collection delivery parking work homework help support access service trip tour flight time anyone
+    someone everyone nobody everything something today tomorrow"""
+)
+
+
 def read_row(sentence: str, plain: str, language: str = DEFAULT_LANGUAGE) -> Row:
     """Read a sentence for comparison; linear in its length.
 
@@ -187,7 +207,38 @@ def read_row(sentence: str, plain: str, language: str = DEFAULT_LANGUAGE) -> Row
     read = _Reader(language=language, shown=_shown_names(sentence))
     tokens = tuple(read.tokens(plain))
     is_definite = _DEFINITE.match(without_lead_in(plain)) is not None
-    return Row(tokens=tokens, negations=min(read.negations, 2), is_definite=is_definite)
+    return Row(
+        tokens=tokens,
+        negations=min(read.negations, 2),
+        is_definite=is_definite,
+        is_bare=not is_definite and _is_bare_singular(tokens),
+    )
+
+
+def _is_bare_singular(tokens: tuple[Token, ...]) -> bool:
+    """Whether "is" follows a noun in the singular without an article, which others before it say more of.
+
+    A single word is a day ("payday") or none: it may be a name, a stuff or a pastime.
+    """
+    place = next((place for place, token in enumerate(tokens) if token.word == "is"), 0)
+    subject = tokens[:place]
+    if not 0 < place <= LONGEST_SLOT or any(_says_more(token) for token in subject[1:] or subject):
+        return False
+    head, words = subject[-1].word, {token.word for token in subject}
+    if (
+        subject[0].article
+        or subject[0].form is not Form.WORD
+        or head.endswith("s")
+        or not (_ONE_OF_SEVERAL | _HELD_OFTEN).isdisjoint(words)
+    ):
+        return False
+    return len(subject) > 1 or head.endswith(_DAYS)
+
+
+def _says_more(token: Token) -> bool:
+    """Whether a word of a subject makes it more than nouns in a row: an article, a name, a preposition, a figure."""
+    is_name = token.is_name and not token.word.endswith(_DAYS)
+    return bool(token.article) or is_name or token.form is not Form.WORD or token.word in _BETWEEN_NOUNS
 
 
 def without_lead_in(plain: str) -> str:

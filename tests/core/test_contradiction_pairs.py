@@ -2,7 +2,8 @@
 
 The development half is what the rules were made on. The held-out half was written before them by the same hand, so
 it is kind to them; the late pairs were written after the rules stood, in other words, and nothing was changed for
-them. `pytest -s` prints the tables.
+them. The plain pairs are of three kinds that were missed (always and never, who leads what, subjects without an
+article), each with what looks like it and may hold together. `pytest -s` prints the tables.
 """
 
 import csv
@@ -19,6 +20,7 @@ from memories.core.contradiction import contradicts
 
 LABELS: Final = ("contradiction", "update", "compatible", "paraphrase")
 CLASHING: Final = frozenset({"contradiction", "update"})
+PARTS: Final = ("development", "held_out", "late", "plain")
 DATA: Final = Path(__file__).parent / "data"
 
 
@@ -47,7 +49,7 @@ def shown(part, table, precision, recall):
 
 @pytest.mark.parametrize(
     ("part", "least_precision", "least_recall"),
-    [("development", 0.98, 0.90), ("held_out", 0.98, 0.93), ("late", 0.95, 0.65)],
+    [("development", 1.0, 0.90), ("held_out", 1.0, 0.93), ("late", 1.0, 0.65), ("plain", 1.0, 0.95)],
 )
 def test_what_is_flagged_clashes_and_most_clashes_are_flagged(part, least_precision, least_recall):
     table, wrong = confusion(part)
@@ -60,7 +62,7 @@ def test_what_is_flagged_clashes_and_most_clashes_are_flagged(part, least_precis
     assert recall >= least_recall, "\n".join([told, *wrong])
 
 
-@pytest.mark.parametrize("part", ["development", "held_out", "late"])
+@pytest.mark.parametrize("part", PARTS)
 def test_the_answer_is_the_same_from_either_side(part):
     for row in pairs(part):
         there = contradicts(row["a"], row["b"], language=row["language"])
@@ -68,10 +70,10 @@ def test_the_answer_is_the_same_from_either_side(part):
 
 
 def test_the_pairs_are_many_and_each_is_labelled_once():
-    rows = [row for part in ("development", "held_out", "late") for row in pairs(part)]
+    rows = [row for part in PARTS for row in pairs(part)]
     assert len(rows) >= 240
     assert {row["label"] for row in rows} == set(LABELS)
-    for part in ("development", "held_out", "late"):
+    for part in PARTS:
         assert len({(row["a"], row["b"]) for row in pairs(part)}) == len(pairs(part))
     assert {"english", "german", "french", "spanish"} == {row["language"] for row in rows}
 
