@@ -28,13 +28,42 @@ _LEAD_IN: Final = re.compile(
     r"\s*(?:"
     r"(?:(?:please|kindly|just)\s+)?(?:a\s+)?(?:(?:quick|gentle|friendly)\s+)?"
     r"(?:note|remember|reminder|fyi|be aware)(?:\s*[:,]|\s+that\b)"
+    r"|(?:(?:ok|okay|well|yes|yeah|right)\s+)?so(?:\s*,|(?=\s+(?:the|our|my|your|his|her|their|its|this|these|we|it|they|he|she|you|i)\s))"
+    r"|(?:yes|yeah|yep|yup|ok|okay|right|correct|exactly|indeed|sure|well|anyway|once (?:more|again)|i repeat|to repeat"
+    r"|(?:just )?to (?:be clear|confirm|remind you)|for the record|for reference|in other words"
+    r"|(?:as|like) (?:i|we)(?:['’]ve)? (?:already )?(?:said|mentioned|noted|told you)(?: (?:before|earlier|already|again))?"
+    r"|ja|wie (?:gesagt|erwähnt|besprochen|vereinbart)|noch ?(?:ein)?mals?|zur erinnerung|übrigens|kurz gesagt"
+    r"|oui|comme (?:dit|convenu|mentionné|je l['’]ai dit)|donc|encore une fois|pour rappel|bref"
+    r"|sí|como (?:dije|ya dije|he dicho|acordamos)|otra vez|una vez más|por cierto|en resumen)\s*[:,]"
     r"|(?:nb|ps|update|recap|info|again|also|btw|by the way|heads[- ]up|tl;dr|to recap|in short|of course"
     r"|as (?:discussed|mentioned|agreed|noted|said|you know|before))\s*[:,]"
     r")\s*",
     re.I,
 )
+_REMARK: Final = re.compile(
+    r"(?:(?:[,;.]|\s[—–-]{1,2})\s*"
+    r"(?:(?:as|like) (?:i|we)(?:['’]ve)? (?:already )?(?:said|mentioned|noted|told you)(?: (?:before|earlier|already|again))?"
+    r"|as (?:discussed|mentioned|agreed|noted|said)(?: (?:before|earlier|already))?|once (?:more|again)|i repeat"
+    r"|wie (?:gesagt|erwähnt|besprochen|vereinbart)|comme (?:dit|convenu|mentionné)|como (?:dije|ya dije|he dicho))"
+    r"|\s\((?:as (?:i|we)(?:['’]ve)? (?:already )?(?:said|mentioned|noted|told you)(?: (?:before|earlier|already|again))?"
+    r"|as (?:discussed|mentioned|noted|said)(?: (?:before|earlier|already))?"
+    r"|(?:that['’]s |that is |i(?:['’]ve)? )?(?:said|asked|told you|mentioned)"
+    r" (?:it |this |that )?(?:twice|(?:two|three|four|five|\d) times)(?: (?:now|already|before))?)\))[.!]?\Z",
+    re.I,
+)
+# Of a value that is given, "three times now" tells how often it was said; of anything else, how often it happened.
+_COUNTED_REMARK: Final = re.compile(
+    r"(?P<value>\b(?:is|are)\s\d[\d.,:]*(?:\s?(?:%|[a-z]{1,12}))?(?:\s(?:per|a|an|each)\s[a-z]{1,12})?)[.,]?"
+    r"\s\((?:that['’]s |that is )?(?:twice|(?:two|three|four|five|\d) times)(?: (?:now|already))\)[.!]?\Z",
+    re.I,
+)
+_LONGEST_REMARK: Final = 120  # characters, with the value before it
 _LEADS: Final = word_set(
-    """please kindly just quick gentle friendly note remember reminder fyi be aware that nb ps update recap info again
+    """so yes yeah yep yup ok okay right correct exactly indeed sure well anyway once more repeat clear confirm remind
+    record reference for the other words like i i've i’ve already earlier told said this it that's that’s asked twice two
+    three four five 2 3 4 5 times time now ja wie gesagt erwähnt besprochen vereinbart noch ein mal einmal nochmal
+    nochmals zur erinnerung übrigens kurz oui comme dit convenu mentionné je l'ai donc encore une fois pour rappel bref
+    sí como dije ya he dicho acordamos otra vez una más por cierto en resumen please kindly just quick gentle friendly note remember reminder fyi be aware that nb ps update recap info again
     also btw by the way heads up heads-up tl dr tl;dr to in short of course as discussed mentioned agreed noted said
     you know before we each every get gets being on email e-mail emails e-mails"""
 )
@@ -141,7 +170,7 @@ def read_statement(text: str) -> Statement:
     """Read a text for comparison; linear in its length."""
     is_shouted = text.isupper()
     plain = unicodedata.normalize("NFC", text).translate(_WIDE).strip()
-    plain = _RESUMED.sub(" ", _without_lead_in(plain))
+    plain = _RESUMED.sub(" ", _without_remark(_without_lead_in(plain)))
     variable: set[str] = set()
     found = list(_tokens(plain, variable, is_shouted=is_shouted))
     tokens = tuple(_without_idle_commas(_with_verbs(_without_fillers(found))))
@@ -160,6 +189,16 @@ def _without_lead_in(text: str) -> str:
     while (lead := _LEAD_IN.match(text, start)) and lead.end() < len(text):
         start = lead.end()
     return text[start:]
+
+
+def _without_remark(text: str) -> str:
+    """Return a text without a last remark that it was said before, or how often."""
+    start = max(0, len(text) - _LONGEST_REMARK)
+    counted = _COUNTED_REMARK.search(text, start)
+    if counted is not None:
+        return text[: counted.end("value")]
+    remark = _REMARK.search(text, start)
+    return text[: remark.start()] if remark is not None and remark.start() > 0 else text
 
 
 def _tokens(text: str, variable: set[str], *, is_shouted: bool) -> Iterator[str]:
