@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from memories.core.secrets import blank_marks
 from memories.core.text import STOP_WORDS, normalise, sentences, word_set
 
 ENTITIES_PER_TEXT = 20
@@ -98,8 +99,10 @@ _COMMON_ENDINGS = (
 def spot_entities(text: str, *, limit: int | None = ENTITIES_PER_TEXT) -> tuple[str, ...]:
     """Return the names in a text as written there, in order of appearance, each once.
 
-    Names are capitalised spans, @handles, quoted names, code identifiers and the speakers of a transcript.
+    Names are capitalised spans, @handles, quoted names, code identifiers and the speakers of a transcript; the mark of
+    a masked secret is none.
     """
+    text = blank_marks(text)
     found = sorted([*_marked_names(text), *_speakers(text), *_capitalised_names(text)])
     return tuple(islice(_distinct(name for _, name in found), limit))
 

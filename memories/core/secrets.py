@@ -136,6 +136,14 @@ def _mark(name: str) -> str:
     return f"[masked:{name}]"
 
 
+_MARK: Final = re.compile(r"\[masked:\w{1,60}\]")
+
+
+def blank_marks(text: str) -> str:
+    """Return a text with blanks where secrets were masked; what stands elsewhere keeps its place."""
+    return _MARK.sub(lambda mark: " " * len(mark.group()), text) if "[masked:" in text else text
+
+
 def _mask_key_blocks(text: str) -> tuple[str, int]:
     if "PRIVATE KEY" not in text:
         return text, 0

@@ -39,7 +39,7 @@ from memories.writing.citing import capture_url
 from memories.writing.contradicting import ALL_BUT_USER, note_contradictions
 from memories.writing.inputs import CONTENT_LIMIT
 from memories.writing.naming import link_entities
-from memories.writing.preparing import Masking
+from memories.writing.preparing import NAME_LENGTH, Masking, entity_names
 from memories.writing.superseding import supersede
 
 BATCH: Final = 50  # conversations, notes; facts go by the thousand, since they may replace one another
@@ -230,7 +230,7 @@ class _Run:
                 place=f"{note.external_id[:80]}#{key}",
                 row=row,
                 sources=kept.sources(ref, key),
-                entities=tuple(dict.fromkeys((*note.entities, *draft.entities)))[:20],
+                entities=tuple(dict.fromkeys((*note.entities, *_unmasked(draft.entities, text))))[:20],
             )
 
     def _conversation(self, talk: Conversation, captures: list[Row]) -> Iterator[_Claim]:
@@ -253,7 +253,9 @@ class _Run:
                 place=f"{talk.external_id[:80]}#{position}",
                 row=row,
                 sources=kept.sources(ref, message.external_id),
-                entities=tuple(dict.fromkeys((*named, *spot_entities(message.text)))),
+                entities=tuple(
+                    dict.fromkeys((*named, *_unmasked(spot_entities(message.text), message.text)))
+                ),
             )
 
     def _row(self, ref: str, content: str, kind: Kind, **stated: Any) -> Row:
@@ -413,7 +415,7 @@ class _Run:
             for chunk in in_chunks(list(fresh)):
                 stored += Memory.objects.in_vault(self.caller.vault.pk).filter(ref__in=chunk)
             names = {
-                memory.pk: fresh[memory.ref].entities or spot_entities(memory.content)
+                memory.pk: _nameable(fresh[memory.ref].entities) or spot_entities(memory.content)
                 for memory in stored
                 if memory.redacted_at is None
             }
@@ -426,6 +428,16 @@ class _Run:
 def _after(end: datetime | None, begin: datetime | None) -> datetime | None:
     """Return an end, unless it comes before the beginning."""
     return None if end is not None and begin is not None and end <= begin else end
+
+
+def _unmasked(names: Iterable[str], text: str) -> tuple[str, ...]:
+    """Return the names of a text that are no part of a secret in it."""
+    masked = Masking().text(text)
+    return tuple(name for name in names if name.removeprefix("@") in masked)
+
+
+def _nameable(names: Sequence[str]) -> tuple[str, ...]:
+    return entity_names(Masking().names(names, limit=NAME_LENGTH))
 
 
 def _stored_hash(claim: _Claim) -> str:

@@ -10,7 +10,7 @@ from cortex.errors import Unprocessable
 from memories.core.entities import entity_key, spot_entities
 from memories.core.hostility import is_instruction_like
 from memories.core.kinds import Flag, MemoryLayer, Status, layer_of
-from memories.core.secrets import mask_secrets
+from memories.core.secrets import blank_marks, mask_secrets
 from memories.core.text import content_hash, hash_terms, normalise, pack_hashes, terms
 from memories.core.traits import Trait, traits_of
 from memories.models import Memory
@@ -156,10 +156,10 @@ def check_url(url: str, *, field: str) -> None:
 
 
 def entity_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Keep each nameable name once, in order."""
+    """Keep each nameable name once, in order; a name that was a secret is none."""
     by_key: dict[str, str] = {}
     for name in names:
-        shown = name.strip()[:NAME_LENGTH]
+        shown = blank_marks(name).strip()[:NAME_LENGTH]
         if key := entity_key(shown):
             by_key.setdefault(key, shown)
     return tuple(by_key.values())

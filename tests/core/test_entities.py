@@ -38,6 +38,12 @@ def test_it_spots_names_by_how_they_are_written(text, expected):
     assert spot_entities(text) == expected
 
 
+@pytest.mark.parametrize("mark", ["[masked:openai_key]", "`[masked:openai_key]`", '"[masked:password]"'])
+def test_the_mark_of_a_masked_secret_is_no_name(mark):
+    assert spot_entities(f"Ana uses {mark} in Porto") == ("Ana", "Porto")
+    assert spot_entities("The variable openai_key is unset") == ("openai_key",)
+
+
 def test_it_stops_at_twenty():
     names = " met ".join(f"Person{chr(65 + n)}x" for n in range(30))
     assert len(spot_entities(f"we saw {names}")) == ENTITIES_PER_TEXT
