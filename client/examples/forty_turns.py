@@ -85,9 +85,13 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--url", default="http://127.0.0.1:8766")
     parser.add_argument(
-        "--token", default=os.environ.get("TOKEN", ""), help="may read and write (default: $TOKEN)"
+        "--url", default=os.environ.get("CORTEX_URL", "http://127.0.0.1:8766"), help="(default: $CORTEX_URL)"
+    )
+    parser.add_argument(
+        "--token",
+        default=os.environ.get("CORTEX_TOKEN", ""),
+        help="may read and write (default: $CORTEX_TOKEN)",
     )
     parser.add_argument("--budget", type=int, default=3_000, help="tokens of each pack (default: 3,000)")
     return parser.parse_args()

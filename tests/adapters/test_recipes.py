@@ -42,8 +42,8 @@ def test_the_program_on_the_page_runs(server: Server, snippet: Snippet):
             env={
                 **os.environ,
                 "PYTHONPATH": str(SOURCE_DIR / "client"),
-                "CORTEX": server.url,
-                "TOKEN": server.token,
+                "CORTEX_URL": server.url,
+                "CORTEX_TOKEN": server.token,
                 "OPENAI_BASE_URL": f"{provider}/v1",
                 "OPENAI_API_KEY": "none",
                 "OPENAI_AGENTS_DISABLE_TRACING": "1",

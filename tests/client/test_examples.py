@@ -13,7 +13,7 @@ CLIENT = SOURCE_DIR / "client"
 def test_forty_turns_are_held_and_most_of_the_bytes_saved(server):
     ran = subprocess.run(
         [sys.executable, CLIENT / "examples" / "forty_turns.py", "--url", server.url],
-        env={**os.environ, "PYTHONPATH": str(CLIENT), "TOKEN": server.token},
+        env={**os.environ, "PYTHONPATH": str(CLIENT), "CORTEX_TOKEN": server.token},
         capture_output=True,
         text=True,
         check=False,

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import tomllib
 
 import pytest
 
@@ -47,7 +48,11 @@ def test_the_tour_can_be_copied_and_pasted():
     with throwaway_server() as server:
         ended = subprocess.run(
             ["bash", "-c", tour],
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "CORTEX": server.url, "TOKEN": server.token},
+            env={
+                "PATH": "/usr/local/bin:/usr/bin:/bin",
+                "CORTEX_URL": server.url,
+                "CORTEX_TOKEN": server.token,
+            },
             capture_output=True,
             text=True,
             timeout=120,
@@ -55,6 +60,19 @@ def test_the_tour_can_be_copied_and_pasted():
         )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.rstrip().endswith('"probes":{"fts":0,"vectors":0,"database":0}}')
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_function_of_a_page_hides_a_command(name):
+    commands = tomllib.loads(page("client/pyproject.toml"))["project"]["scripts"]
+    assert set(re.findall(r"^(\w+)\(\) \{", page(name), re.MULTILINE)) & {*commands, "curl"} == set()
+
+
+def test_all_pages_call_the_address_and_the_token_what_the_client_calls_them():
+    folders = (SOURCE_DIR / "docs", SOURCE_DIR / "client")
+    texts = [page("README.md"), *(path.read_text() for folder in folders for path in folder.rglob("*.md"))]
+    named = re.findall(r"(?:\$\{?|environ\[.)(\w*(?:CORTEX|TOKEN)\w*)", "\n".join(texts))
+    assert set(named) == {"CORTEX_URL", "CORTEX_TOKEN"}
 
 
 def test_every_setting_is_documented_and_none_is_invented():

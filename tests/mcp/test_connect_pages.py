@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.request import Request, urlopen
@@ -42,22 +43,26 @@ def snippets(*kinds: str) -> list[Any]:
 
 def programs() -> list[Any]:
     """Return each Python program, and what a reader of a page types into one shell, from its top to its end."""
-    typed: dict[str, list[str]] = {}
-    for snippet in snippets("sh run"):
-        typed.setdefault(snippet.values[0].page, []).append(snippet.values[0].text)
+    typed: dict[tuple[str, str], list[str]] = {}
+    for snippet in snippets("sh run", "sh run vault:admin"):
+        page, kind, text = snippet.values[0]
+        typed.setdefault((page, kind), []).append(text)
     shells = [
-        pytest.param(Snippet(page, "sh run", "\n".join(texts)), id=page) for page, texts in typed.items()
+        pytest.param(Snippet(page, kind, "\n".join(texts)), id=f"{page} {kind}")
+        for (page, kind), texts in typed.items()
     ]
     return [*shells, *snippets("python run")]
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the pages call curl")
 @pytest.mark.parametrize("snippet", programs())
-def test_what_can_run_runs(server, snippet, tmp_path):
-    program = {"sh run": ["bash", "-ec"], "python run": [sys.executable, "-c"]}[snippet.kind]
+def test_what_can_run_runs(server, snippet, tmp_path, token_of):
+    """With the token that docs/connect/README.md tells to make, but where the block names a scope."""
+    language, _, *scopes = snippet.kind.split(" ")
+    program = {"sh": ["bash", "-ec"], "python": [sys.executable, "-c"]}[language]
     ended = subprocess.run(
         [*program, snippet.text],
-        env=a_readers_environment(server, tmp_path),
+        env=a_readers_environment(server, tmp_path, token_of(*scopes)),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -70,7 +75,29 @@ def test_what_can_run_runs(server, snippet, tmp_path):
     assert '"isError":true' not in ended.stdout
 
 
-def a_readers_environment(server: Server, home: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def token_of(server: Server) -> Callable[..., str]:
+    """Make tokens as the pages say, each once."""
+    made: dict[tuple[str, ...], str] = {}
+
+    def token(*scopes: str) -> str:
+        if scopes not in made:
+            chosen = [part for scope in scopes for part in ("--scope", scope)]
+            made[scopes] = subprocess.run(
+                [sys.executable, "manage.py", "create_token", "--vault=default", "--name=pages", *chosen],
+                env=throwaway_settings(server.folder, {}),
+                cwd=SOURCE_DIR,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=True,
+            ).stdout.strip()
+        return made[scopes]
+
+    return token
+
+
+def a_readers_environment(server: Server, home: Path, token: str) -> dict[str, str]:
     """Return what somebody has who followed the pages: the client's package and its command, a server, a token."""
     command = home / "bin" / "cortex"
     command.parent.mkdir()
@@ -81,8 +108,8 @@ def a_readers_environment(server: Server, home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PATH": f"{command.parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(SOURCE_DIR / "client"),
-        **dict.fromkeys(("CORTEX", "CORTEX_URL"), server.url),
-        **dict.fromkeys(("TOKEN", "CORTEX_TOKEN"), server.token),
+        "CORTEX_URL": server.url,
+        "CORTEX_TOKEN": token,
     }
 
 
