@@ -112,7 +112,7 @@ $(ADAPTERS)/.installed: requirements/adapters.lock
 adapters: $(ADAPTERS)/.installed ## the adapters and recipes against the real frameworks (LangGraph, OpenAI Agents, LlamaIndex, Anthropic)
 	@$(ADAPTERS)/bin/python -m pytest tests/adapters $(PYTEST_FLAGS)
 
-.PHONY: generated conformance
+.PHONY: generated conformance fuzz
 OUTSIDE := $(or $(CORTEX_VAR_DIR),var)/outside
 $(OUTSIDE)/.installed: tests/outside/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is not here: nothing can be installed from it"; exit 1; }
@@ -126,6 +126,10 @@ generated: $(ADAPTERS)/.installed $(OUTSIDE)/.installed ## types that generators
 
 conformance: $(RUN) $(OUTSIDE)/.installed ## the protocol's own conformance suite against a live server (needs node 22)
 	@CORTEX_EMBEDDER=hash $(BIN)/python -m tests.outside.conformance $(OUTSIDE)/node_modules
+
+FUZZ_SECONDS := 480
+fuzz: $(DEV) ## requests that nobody wrote, over the whole OpenAPI document (FUZZ_SECONDS, FUZZ_SEED)
+	@nice -n 15 $(BIN)/python -m tests.fuzzing $(FUZZ_SECONDS) $(or $(FUZZ_SEED),1)
 
 format: $(DEV) ## rewrite the sources in the house style
 	@$(BIN)/ruff format .

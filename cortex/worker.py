@@ -2,11 +2,16 @@
 
 Gunicorn's threads wait for a client as long as it likes. Here each read ends by a deadline, which every byte that
 arrives moves on a little: a large body over a thin line has its time, silence and a trickle have not.
+
+What never becomes a request, because its first line or its headers cannot be read, is refused in the form of all refusals.
 """
 
 import errno
+import json
 import socket
 import time
+from contextlib import suppress
+from http import HTTPStatus
 from typing import Any, Final
 
 from gunicorn.workers import gthread
@@ -76,6 +81,36 @@ class ClientSocket(socket.socket):
         return super().recv(bufsize, flags)
 
 
+class _Overheard:
+    """Stands in for a connection and keeps what is said to it."""
+
+    def __init__(self) -> None:
+        self.said = b""
+
+    def gettimeout(self) -> float:
+        return 0.0
+
+    def sendall(self, data: bytes) -> None:
+        self.said += data
+
+    @property
+    def status(self) -> HTTPStatus | None:
+        with suppress(IndexError, ValueError):
+            return HTTPStatus(int(self.said.split(b" ", 2)[1]))
+        return None
+
+
+def _refusal(status: HTTPStatus) -> bytes:
+    detail = status.description or status.phrase
+    body = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+    sent = json.dumps(body).encode()
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n"
+        f"Content-Type: application/problem+json\r\nContent-Length: {len(sent)}\r\n\r\n"
+    )
+    return head.encode() + sent
+
+
 class PatientWorker(gthread.ThreadWorker):  # type: ignore[misc] # gunicorn has no types
     """Gunicorn's threaded worker over connections that are bounded in time."""
 
@@ -90,6 +125,14 @@ class PatientWorker(gthread.ThreadWorker):  # type: ignore[misc] # gunicorn has 
         conn.sock.request = None
         conn.sock.allow(HEAD_SECONDS)
         return super().handle(conn)
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Let gunicorn judge what went wrong, and say it in our own form."""
+        overheard = _Overheard()
+        super().handle_error(req, overheard, addr, exc)
+        if overheard.status is not None:
+            with suppress(OSError):
+                client.sendall(_refusal(overheard.status))
 
     def handle_request(self, req: Any, conn: Any) -> Any:
         conn.sock.request = req

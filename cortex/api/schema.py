@@ -32,9 +32,11 @@ _REFUSALS = {
     "409": "a conflict with the present state",
     "410": "it was forgotten",
     "413": "too large",
+    "414": "its address is too long",
     "415": "not JSON, not UTF-8, or compressed",
     "422": "it breaks a rule",
     "429": "too many requests",
+    "431": "its headers are too long",
     "503": "a needed part does not answer",
 }
 

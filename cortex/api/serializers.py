@@ -95,8 +95,8 @@ class StrictBooleanField(serializers.BooleanField):
     def to_internal_value(self, data: Any) -> bool:
         if isinstance(data, bool):
             return data
-        if _in_query(self) and data in {"true", "1", "false", "0"}:
-            return data in {"true", "1"}
+        if _in_query(self) and data in ("true", "1", "false", "0"):  # a list where it was given twice
+            return data in ("true", "1")
         raise serializers.ValidationError("true or false is expected")
 
 

@@ -109,6 +109,25 @@ class TestSize:
         assert time.monotonic() - started < BODY_SECONDS / 2
 
 
+class TestHeads:
+    """What the server refuses before there is a request."""
+
+    @pytest.mark.parametrize(
+        ("head", "status"),
+        [
+            (f"GET /v1/stats?x={'x' * 9_000} HTTP/1.1", 414),
+            (f"GET /v1/stats HTTP/1.1\r\nX-Long: {'x' * 70_000}", 431),
+            ("GET /v1/stats HTTP/1.1\r\n" + "\r\n".join(f"X-{n}: x" for n in range(200)), 431),
+            ("no request at all", 400),
+            ("GET /v1/stats HTTP/9.9", 400),
+        ],
+    )
+    def test_it_is_refused_in_the_form_of_all_refusals_and_echoes_nothing(self, server, head, status):
+        connection = socket.create_connection((HOST, server.port), timeout=20)
+        connection.sendall(f"{head}\r\nHost: localhost\r\n\r\n".encode())
+        assert refused(connection) == status
+
+
 class TestChunks:
     def test_a_body_in_chunks_is_read_like_any_other(self, server):
         body = in_chunks(json.dumps({"content": "Chunks are read"}).encode(), 7)
