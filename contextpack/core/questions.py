@@ -6,10 +6,11 @@ Rules, not a model: what they do not see costs nothing, what they see wrongly on
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import pairwise
 from typing import Final
 
+from memories.core.days import day_after, end_of_month
 from memories.core.entities import entity_key
 from memories.core.text import DEFAULT_LANGUAGE, word_set
 from memories.core.traits import AMBIGUOUS, MONTHS
@@ -65,7 +66,7 @@ class DaySpan:
         first, last = (self.first, self.last) if self.has_year else self._in_year_of(day)
         late = (day - last).days
         if late <= 0:
-            return float(day >= first - timedelta(days=0 if self.is_month else 1))
+            return float((first - day).days <= (0 if self.is_month else 1))
         if self.is_month:
             return MONTH_TELLING_SHARE if late <= MONTH_TELLING_DAYS else 0.0
         return 1.0 - late / TELLING_FADES if late <= TELLING_DAYS else 0.0
@@ -75,7 +76,7 @@ class DaySpan:
         spans = [
             (_in_year(self.first, day.year - ago), _in_year(self.last, day.year - ago)) for ago in (0, 1)
         ]
-        return spans[0] if spans[0][0] - timedelta(days=1) <= day else spans[1]
+        return spans[0] if (spans[0][0] - day).days <= 1 else spans[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,13 +201,8 @@ def _span(year: int | None, month: int, day: int | None) -> Iterator[DaySpan]:
         first = date(known, month, day or 1)
     except ValueError:
         return
-    last = first if day else _end_of_month(first)
+    last = first if day else end_of_month(first)
     yield DaySpan(first=first, last=last, has_year=year is not None)
-
-
-def _end_of_month(first: date) -> date:
-    following = date(first.year + first.month // 12, first.month % 12 + 1, 1)
-    return following - timedelta(days=1)
 
 
 def _in_year(day: date, year: int) -> date:
@@ -237,13 +233,19 @@ def _relative(text: str, today: date) -> Iterator[DaySpan]:
     words = [word.casefold() for word in _WORD.findall(text)]
     for word in words:
         if word in _TODAY:
-            day = today - timedelta(days=_TODAY[word])
-            yield DaySpan(first=day, last=day)
+            yield from _between(today, -_TODAY[word], -_TODAY[word])
     for before, word in pairwise(words):
         days = _PERIODS.get(word)
         if days is None:
             continue
         if before in _THIS:
-            yield DaySpan(first=today - timedelta(days=days), last=today)
+            yield from _between(today, -days, 0)
         elif before in _LAST:
-            yield DaySpan(first=today - timedelta(days=2 * days), last=today - timedelta(days=days // 7))
+            yield from _between(today, -2 * days, -(days // 7))
+
+
+def _between(today: date, first: int, last: int) -> Iterator[DaySpan]:
+    """Yield the days from so many after today to so many after it, as far as there are such days."""
+    begins, ends = day_after(today, first), day_after(today, last)
+    if ends is not None:
+        yield DaySpan(first=begins or date.min, last=ends)

@@ -7,10 +7,11 @@ one sentence. A month or a year stands for its first day.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Final
 
 from memories.core.dating import DATE_PATTERN, MONTHS, WEEKDAYS
+from memories.core.days import day_after
 from memories.core.text import normalise
 
 _NUMBERS: Final = {
@@ -183,13 +184,13 @@ def _without_year(
 def _relative(part: dict[str, str | None], said: date) -> date | None:
     for name, days in (("two_back", -2), ("one_back", -1), ("same", 0), ("one_on", 1)):
         if part[name]:
-            return said + timedelta(days=days)
+            return day_after(said, days)
     if part["relative"]:
-        return said + timedelta(days={"yesterday": -1, "today": 0, "tomorrow": 1}[part["relative"]])
+        return day_after(said, {"yesterday": -1, "today": 0, "tomorrow": 1}[part["relative"]])
     if count := part["ago"] or part["ago_de"]:
         number = _NUMBERS.get(count) or _GERMAN_NUMBERS.get(count) or int(count)
         is_weeks = (part["unit"] or part["unit_de"]) in {"week", "woche"}
-        return said - timedelta(days=number * (7 if is_weeks else 1))
+        return day_after(said, -number * (7 if is_weeks else 1))
     if part["which"]:
         return (
             _last(_WEEKDAYS[part["weekday_of"] or ""], said)
@@ -197,20 +198,21 @@ def _relative(part: dict[str, str | None], said: date) -> date | None:
             else None
         )
     if part["span"] and part["span_of"] == "year":
-        return date(said.year - 1, 1, 1)
+        return _day(said.year - 1, 1, 1)
     if part["span"]:
-        return (said.replace(day=1) - timedelta(days=1)).replace(day=1)
+        before = day_after(said.replace(day=1), -1)
+        return before and before.replace(day=1)
     return None
 
 
 def _last(weekday: str, said: date) -> date | None:
     """Return the latest such day; where that was today or yesterday, a week earlier may be meant."""
     ago = (said.weekday() - _WEEK[weekday]) % 7
-    return said - timedelta(days=ago) if ago > 1 else None
+    return day_after(said, -ago) if ago > 1 else None
 
 
 def _next(weekday: str, said_at: datetime | None) -> date | None:
     if said_at is None:
         return None
     on = (_WEEK[weekday] - said_at.weekday()) % 7
-    return said_at.date() + timedelta(days=on) if on else None
+    return day_after(said_at.date(), on) if on else None
