@@ -101,12 +101,16 @@ def _extraction(ready: bool) -> str:
     if active_model() is None:
         return "off"
     try:
-        count = cache.get_or_set(_WAITING, captures.count_everywhere, _PENDING_SECONDS) if ready else None
+        count = cache.get_or_set(_WAITING, _captures_counted, _PENDING_SECONDS) if ready else None
     except DatabaseError:
         count = None
     if not count:
         return "unknown" if count is None else OK
     return f"{count} waiting" + (f": {extractor.trouble}" if extractor.trouble else "")
+
+
+def _captures_counted() -> int:
+    return captures.count_everywhere(seconds=_COUNTING_SECONDS)
 
 
 _CHECKS: Final[Mapping[str, Callable[[], str]]] = {

@@ -8,6 +8,7 @@ import atexit
 import logging
 import os
 import threading
+import time
 from typing import Any, Final
 
 from django.db import Error, connection
@@ -18,6 +19,7 @@ from memories.proposing.chat import ModelUnavailable, active_model
 from memories.signals import capture_waits
 
 RESCAN_SECONDS: Final = 60.0
+RESCAN_SHARE: Final = 50  # a scan of many vaults may take a fiftieth of the time
 FIRST_RETRY_SECONDS: Final = 5.0
 LAST_RETRY_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 1.0
@@ -66,10 +68,10 @@ class ExtractionWorker:
                 self._thread.start()
 
     def _run(self) -> None:
-        retry = FIRST_RETRY_SECONDS
+        pause, retry = RESCAN_SECONDS, FIRST_RETRY_SECONDS
         while not self._stopping.is_set():
             try:
-                self._look()
+                pause = self._look()
                 self.trouble, retry = "", FIRST_RETRY_SECONDS
             except (ModelUnavailable, Error) as error:
                 said = error.detail if isinstance(error, ModelUnavailable) else type(error).__name__
@@ -81,14 +83,22 @@ class ExtractionWorker:
                 continue
             finally:
                 connection.close()
-            self._woken.wait(RESCAN_SECONDS)
+            self._woken.wait(pause)
             self._woken.clear()
 
-    def _look(self) -> None:
-        for vault in list(Vault.objects.order_by("pk")):
-            for _ in backlog.work_off(vault):
-                if self._stopping.is_set():
-                    return
+    def _look(self) -> float:
+        """Read what waits, beginning with another vault each time.
+
+        Returns: how long to wait for the next look, unless something is captured meanwhile.
+        """
+        started, has_read = time.monotonic(), False
+        for _ in backlog.work_off(*Vault.objects.order_by("?")):
+            has_read = True
+            if self._stopping.is_set():
+                break
+        return (
+            RESCAN_SECONDS if has_read else max(RESCAN_SECONDS, RESCAN_SHARE * (time.monotonic() - started))
+        )
 
 
 worker: Final = ExtractionWorker()

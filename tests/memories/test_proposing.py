@@ -37,6 +37,7 @@ class Model:
 
     url: str = ""
     status: int = 200
+    fails_on: str = ""  # a text that holds this gets no answer
     said: Any = None  # the message; anything but a text is sent as it is
     raw: bytes | None = None  # instead of all that
     entered: threading.Event = field(default_factory=threading.Event)
@@ -61,8 +62,9 @@ def language_model() -> Iterator[Model]:
                 model.go_on.wait(10)
             answer = {"choices": [{"message": {"role": "assistant", "content": model.said}}]}
             data = model.raw if model.raw is not None else json.dumps(answer).encode()
+            poisoned = model.fails_on and model.fails_on in model.asked[-1]["messages"][-1]["content"]
             with suppress(BrokenPipeError, ConnectionResetError):
-                self.send_response(model.status)
+                self.send_response(503 if poisoned else model.status)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
@@ -205,6 +207,82 @@ def test_a_server_that_fails_loses_no_capture(model, status):
     model.status = 200
     assert [each.proposed for each in read(api)] == [1]
     assert api.get("stats").json()["extraction"]["pending_captures"] == 0
+
+
+POISON = "The poison is in the well"
+
+
+def tries_of(api: Api, text: str) -> tuple[int, bool]:
+    capture = Capture.objects.get(vault_id=api.vault.pk, content=text)
+    return capture.extraction_tries, capture.awaits_extraction
+
+
+@pytest.mark.parametrize("in_another_vault", [False, True])
+def test_a_capture_that_gets_no_answer_holds_up_no_other(model, in_another_vault):
+    model.fails_on = POISON
+    api, other = api_of(), api_of()
+    vaults = [api.vault, other.vault]
+    texts = [f"{POISON}, number {number}" for number in range(backlog.AWAY_AFTER - 1)]
+    for text in texts:
+        captured(api, text)
+    for tried in range(1, backlog.MOST_TRIES + 1):
+        captured(other if in_another_vault else api, f"{NOTE} Day {tried}.")
+        read_now = list(backlog.work_off(*vaults))
+        assert sum(read.dropped["no answer"] for read in read_now) == len(texts)
+        assert len(read_now) == len(texts) + 1
+        assert {tries_of(api, text) for text in texts} == {(tried, tried < backlog.MOST_TRIES)}
+    asked = len(model.asked)
+    assert list(backlog.work_off(*vaults)) == []  # given up
+    assert len(model.asked) == asked
+
+
+def test_a_model_that_answers_nobody_is_away_and_nothing_is_counted(model):
+    api, model.status = api_of(), 503
+    texts = [f"{NOTE} Day {number}." for number in range(2 * backlog.AWAY_AFTER)]
+    for text in texts:
+        captured(api, text)
+    for _ in range(backlog.MOST_TRIES):
+        with pytest.raises(ModelUnavailable):
+            read(api)
+    assert len(model.asked) == backlog.MOST_TRIES * backlog.AWAY_AFTER  # no walk asks for all of them
+    assert {tries_of(api, text) for text in texts} == {(0, True)}
+    model.status = 200
+    assert len(read(api)) == len(texts)
+
+
+def test_captures_that_get_no_answer_do_not_always_stand_in_front(model):
+    model.fails_on = POISON
+    api = api_of()
+    for number in range(backlog.AWAY_AFTER):
+        captured(api, f"{POISON}, number {number}")
+    captured(api)
+    for _ in range(100):
+        with suppress(ModelUnavailable):
+            read(api)
+        if not tries_of(api, NOTE)[1]:
+            break
+    assert not tries_of(api, NOTE)[1]
+
+
+def test_readiness_counts_no_longer_than_it_may(model, monkeypatch):
+    for _ in range(3):
+        captured(api_of())
+    assert backlog.count_everywhere(seconds=5) == 3
+    assert backlog.count_everywhere(seconds=-1) == 1
+
+
+def test_a_look_that_found_nothing_is_not_repeated_before_fifty_times_its_time(model, monkeypatch):
+    def slow(*vaults: Any) -> Iterator[backlog.Read]:
+        time.sleep(0.02)
+        yield from found
+
+    monkeypatch.setattr(workers, "RESCAN_SECONDS", 0.5)
+    monkeypatch.setattr(backlog, "work_off", slow)
+    found: list[backlog.Read] = []
+    worker = ExtractionWorker()
+    assert worker._look() >= 1.0
+    found.append(backlog.Read(vault_id="v"))
+    assert worker._look() == 0.5
 
 
 def test_an_answer_that_is_no_json_at_all_is_a_server_that_does_not_answer(model):

@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -9,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from memories.management.directory import usable_database, vault_named
 from memories.models import Vault
 from memories.proposing import backlog
+from memories.proposing.backlog import Read
 from memories.proposing.chat import ModelUnavailable, active_model
 
 
@@ -31,9 +33,17 @@ class Command(BaseCommand):
                 raise CommandError(f"{error.detail}. What is done is kept; start it again later") from None
 
     def _extract(self, named: str | None) -> None:
-        for vault in [vault_named(named)] if named else list(Vault.objects.order_by("slug")):
-            count, proposed, dropped = 0, 0, Counter[str]()
-            for read in backlog.work_off(vault):
-                count, proposed, dropped = count + 1, proposed + read.proposed, dropped + read.dropped
-            told = "".join(f", {number} dropped ({reason})" for reason, number in sorted(dropped.items()))
-            self.stdout.write(f"{vault.slug}: {count} captures read, {proposed} memories proposed{told}.")
+        vaults = [vault_named(named)] if named else list(Vault.objects.order_by("slug"))
+        reads: dict[str, list[Read]] = {vault.pk: [] for vault in vaults}
+        try:
+            for read in backlog.work_off(*vaults):
+                reads[read.vault_id].append(read)
+        finally:
+            for vault in vaults:
+                self.stdout.write(f"{vault.slug}: {_told(reads[vault.pk])}.")
+
+
+def _told(reads: Sequence[Read]) -> str:
+    dropped = sum((read.dropped for read in reads), Counter[str]())
+    told = "".join(f", {number} dropped ({reason})" for reason, number in sorted(dropped.items()))
+    return f"{len(reads)} captures read, {sum(read.proposed for read in reads)} memories proposed{told}"
