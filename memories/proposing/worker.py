@@ -4,15 +4,13 @@ It runs in server processes only (`start`), where a model is configured; a fork 
 of the captures, so nothing is lost with it; `manage.py extract` does the same by hand.
 """
 
-import atexit
 import logging
-import os
-import threading
 import time
 from typing import Any, Final
 
 from django.db import Error, connection
 
+from memories.background import Background
 from memories.models import Vault
 from memories.proposing import backlog
 from memories.proposing.chat import ModelUnavailable, active_model
@@ -22,50 +20,25 @@ RESCAN_SECONDS: Final = 60.0
 RESCAN_SHARE: Final = 50  # a scan of many vaults may take a fiftieth of the time
 FIRST_RETRY_SECONDS: Final = 5.0
 LAST_RETRY_SECONDS: Final = 300.0
-STOP_SECONDS: Final = 1.0
 
 log = logging.getLogger(__name__)
 
 
-class ExtractionWorker:
-    """At most one thread in a process."""
-
-    def __init__(self) -> None:
-        self._is_on = False
-        self._renew()
+class ExtractionWorker(Background):
+    name, stop_seconds = "extraction", 1.0
 
     def start(self) -> None:
         if active_model() is not None:
-            self._is_on = True
-            self._ensure_running()
+            self._begin()
 
     def wake(self, **told: Any) -> None:
         """Tell that something was just captured."""
         if self._is_on:
-            self._woken.set()
-            self._ensure_running()
-
-    def stop(self) -> None:
-        """End after the capture under way; what waits goes on waiting."""
-        self._stopping.set()
-        self._woken.set()
-        if self._thread is not None:
-            self._thread.join(STOP_SECONDS)
-
-    def forked(self) -> None:
-        self._renew()
+            self._nudge()
 
     def _renew(self) -> None:
+        super()._renew()
         self.trouble, self.failures = "", 0  # why what waits is not read just now; how often that was so
-        self._guard = threading.Lock()
-        self._woken, self._stopping = threading.Event(), threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def _ensure_running(self) -> None:
-        with self._guard:
-            if (self._thread is None or not self._thread.is_alive()) and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._run, name="extraction", daemon=True)
-                self._thread.start()
 
     def _run(self) -> None:
         pause, retry = RESCAN_SECONDS, FIRST_RETRY_SECONDS
@@ -103,5 +76,4 @@ class ExtractionWorker:
 
 worker: Final = ExtractionWorker()
 capture_waits.connect(worker.wake)
-atexit.register(worker.stop)
-os.register_at_fork(after_in_child=worker.forked)
+worker.lives_with_the_process()

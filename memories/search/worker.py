@@ -6,8 +6,6 @@ know lies in the database, so nothing is lost with it; `manage.py embed` does th
 
 import atexit
 import logging
-import os
-import threading
 import time
 from collections.abc import Collection, Mapping
 from typing import Final
@@ -15,6 +13,7 @@ from typing import Final
 from django.db import Error, connection
 
 from cortex.api.meters import Level, meters
+from memories.background import Background
 from memories.models import Vault
 from memories.rows import in_chunks
 from memories.search import backlog
@@ -26,19 +25,19 @@ RESCAN_SECONDS: Final = 60.0  # what other processes left, such as an import, is
 RESCAN_SHARE: Final = 50  # a scan of many vaults may take a fiftieth of the time
 FIRST_RETRY_SECONDS: Final = 5.0
 LAST_RETRY_SECONDS: Final = 300.0
-STOP_SECONDS: Final = 3.0
 MOST_NAMED: Final = 20_000
 
 log = logging.getLogger(__name__)
 
 
-class EmbeddingWorker:
-    """At most one thread in a process, and the memories that it was told of."""
+class EmbeddingWorker(Background):
+    """The thread, and the memories that it was told of."""
+
+    name, stop_seconds = "embedding", 3.0
 
     def __init__(self) -> None:
-        self._is_on = False
         self.trouble = ""  # why what waits is not embedded just now
-        self._renew()
+        super().__init__()
 
     def start(self) -> None:
         """Embed from now on what waits, and load the model before somebody waits for it.
@@ -46,8 +45,7 @@ class EmbeddingWorker:
         Raises: ImproperlyConfigured where the embedder is not installed.
         """
         if active_embedder() is not None:
-            self._is_on = True
-            self._ensure_running()
+            self._begin()
 
     def wake(self, vault_id: str, memory_ids: Collection[int]) -> None:
         """Tell of memories that were just written without a vector."""
@@ -59,32 +57,12 @@ class EmbeddingWorker:
                 self._named += len(memory_ids)
             else:
                 self._must_look = True
-        self._woken.set()
-        self._ensure_running()
-
-    def stop(self) -> None:
-        """End after the text under way; what waits goes on waiting."""
-        self._stopping.set()
-        self._woken.set()
-        if self._thread is not None:
-            self._thread.join(STOP_SECONDS)
-
-    def forked(self) -> None:
-        """Begin anew in a child: it has neither the thread nor whoever held the locks."""
-        self._renew()
+        self._nudge()
 
     def _renew(self) -> None:
-        self._guard = threading.Lock()
-        self._woken, self._stopping = threading.Event(), threading.Event()
+        super()._renew()
         self._wanted: dict[str, set[int]] = {}
         self._named, self._must_look = 0, True
-        self._thread: threading.Thread | None = None
-
-    def _ensure_running(self) -> None:
-        with self._guard:
-            if (self._thread is None or not self._thread.is_alive()) and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
-                self._thread.start()
 
     def _run(self) -> None:
         pause, retry = RESCAN_SECONDS, FIRST_RETRY_SECONDS
@@ -149,6 +127,5 @@ class EmbeddingWorker:
 
 
 worker: Final = EmbeddingWorker()
-atexit.register(worker.stop)
+worker.lives_with_the_process()
 atexit.register(leaving.set)  # the last registered comes first
-os.register_at_fork(after_in_child=worker.forked)
