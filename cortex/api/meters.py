@@ -11,6 +11,7 @@ import fcntl
 import logging
 import os
 import struct
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -102,7 +103,10 @@ class Seat:
             if kind.startswith("gauge") or not _is_whole(path):
                 path.unlink(missing_ok=True)
             with path.open("ab") as file:
-                os.posix_fallocate(file.fileno(), 0, _FILE_BYTES)
+                if sys.platform == "linux":  # others have no such call, and find out too late
+                    os.posix_fallocate(file.fileno(), 0, _FILE_BYTES)
+                else:
+                    file.truncate(max(file.tell(), _FILE_BYTES))
 
 
 def _locked(path: Path) -> IO[bytes] | None:

@@ -142,7 +142,7 @@ def _decide(request: HttpRequest, vault: Vault) -> HttpResponse:
     keys = request.POST.getlist(ACTION_CHECKBOX_NAME)
     if not page.has_decide_permission(request):
         raise PermissionDenied
-    if action not in _ACTIONS or not all(key.isdecimal() for key in keys):
+    if action not in _ACTIONS or not all(map(_is_key, keys)):
         raise SuspiciousOperation("no decision of the inbox, or about what is no row")
     chosen = page.get_queryset(request).filter(pk__in=keys)
     named = list(chosen.values_list("ref", flat=True))
@@ -156,6 +156,11 @@ def _decide(request: HttpRequest, vault: Vault) -> HttpResponse:
     decided = _decided_since(request, vault, named, at=began_at)
     focus = named[0] if action == "undo" else _next_after(before, set(decided)) or named[0]
     return HttpResponseRedirect(_address(request, vault, **{_AT: focus, _DECIDED: decided[:ROWS_SHOWN]}))
+
+
+def _is_key(text: str) -> bool:
+    """Whether a text may be the key of a row: a whole number of 63 bits."""
+    return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 2**63
 
 
 def _acted(request: HttpRequest, action: str, chosen: QuerySet[Any]) -> HttpResponse | None:

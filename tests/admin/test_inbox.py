@@ -260,6 +260,11 @@ def test_nothing_else_is_done_from_here(page, vault, action):
 # -- Who may -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("key", ["9" * 30, str(2**63), "-1", "1.5", "\u0663", ""])
+def test_what_can_be_no_row_is_refused(page, vault, key):
+    assert page.post(inbox_url(vault), {"action": "approve", "_selected_action": key}).status_code == 400
+
+
 def enter(*permissions: str) -> Client:
     person = User.objects.create_user("ben", password="correct horse battery", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__in=permissions))
