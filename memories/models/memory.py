@@ -123,6 +123,11 @@ class Memory(TenantModel):
             models.Index(fields=["vault", "thread", "position"], name="memory_by_thread"),
             models.Index(fields=["vault", "superseded_by"], name="memory_by_successor"),
             models.Index(fields=["vault", "revision", "id"], name="memory_by_revision"),
+            models.Index(
+                fields=["vault", "content_hash"],
+                condition=models.Q(superseded_by__isnull=False),
+                name="memory_corrected",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -182,13 +182,8 @@ def _corrections(
         statement where no text comes back, four where some do.
     """
     returning = {(row.project, row.content_hash): row for row in rows}
-    twins = [
-        twin
-        for twin in Memory.objects.visible_to(caller)
-        .filter(content_hash__among=[digest for _, digest in returning], redacted_at__isnull=True)
-        .filter(superseded_by__isnull=False)
-        if (twin.project, twin.content_hash) in returning
-    ]
+    known = superseded_texts(caller, [digest for _, digest in returning])
+    twins = [twin for twin in known if (twin.project, twin.content_hash) in returning]
     if not twins:
         return
     after = successors_of(caller.vault.pk, [twin.ref for twin in twins])
@@ -200,6 +195,12 @@ def _corrections(
         row, head = returning[twin.project, twin.content_hash], heads.get(ways[twin.pk][-1])
         if head is not None and head.content_hash != row.content_hash:
             yield row, head, head.author == Author.USER or not decided.isdisjoint(ways[twin.pk][:-1])
+
+
+def superseded_texts(caller: Caller, hashes: Sequence[str]) -> MemoryQuerySet:
+    """Memories in the caller's sight that were superseded and have one of these texts; found by their own index."""
+    rows = Memory.objects.visible_to(caller).filter(content_hash__among=hashes, redacted_at__isnull=True)
+    return rows.filter(superseded_by__isnull=False)
 
 
 def _decided_by_the_user(vault_id: str, refs: Collection[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from memories.core.imports.drafts import Fact
 from memories.models import Memory, Scope, Supersession
 from memories.transfer.adopting import adopt
 from memories.writing import MemoryInput, remember_many
+from memories.writing.contradicting import superseded_texts
 from tests.clients import api_of
 from tests.factories import make_caller
 
@@ -155,3 +156,12 @@ def test_a_batch_costs_as_many_statements_for_many_that_come_back_as_for_few(api
     (few, _), (many, waiting) = cost(range(2)), cost(range(2, 12))
     assert waiting == 12
     assert many <= few
+
+
+@pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="PostgreSQL reads a small table whole, index or not"
+)
+@pytest.mark.parametrize("projects", [None, ["alpha"]])
+def test_what_was_corrected_is_found_by_an_index(api, projects):
+    asked = superseded_texts(make_caller(api.vault, projects=projects), ["a", "b"])
+    assert "USING INDEX memory_corrected (vault_id=? AND content_hash=?)" in asked.explain()
