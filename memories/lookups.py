@@ -1,4 +1,4 @@
-"""Lookups that the two engines spell differently; importing the module registers them."""
+"""Lookups and functions that the two engines spell differently; importing the module registers the lookups."""
 
 import json
 from typing import Any
@@ -45,3 +45,14 @@ class Among(models.Lookup):
     def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, list[Any]]:
         column, params = self.process_lhs(compiler, connection)
         return f"{column} = ANY(%s)", [*params, list(self.rhs)]
+
+
+class OctetLength(models.Func):
+    """How many bytes a text takes in UTF-8: more than it has characters where it is not plain ASCII."""
+
+    function = "OCTET_LENGTH"
+    arity = 1
+    output_field = models.IntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **extra)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import TextField
+from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from memories.access import scope_digest
 from memories.querysets import Reader
+from memories.rows import in_chunks
 from sessions.core.delta import (
     SESSION_LOG_CAP,
     Base,
@@ -35,6 +36,7 @@ from sessions.standing import Fallen, fallen_of
 
 Offer = Callable[[Collection[str]], Sequence[Served]]
 
+REFS_AT_ONCE = 200  # an engine takes an expression of a thousand terms, and no more
 _TRIM_EVERY = 16
 
 
@@ -110,13 +112,14 @@ def on_content_withdrawn(
 
 
 def _mentioning(vault_id: str, refs: Collection[str]) -> set[int]:
-    """The keys of the sessions whose state or log holds any of the refs; two queries per ref."""
+    """The keys of the sessions whose state or log holds any of the refs; two statements for each 200 of these."""
     states = WorkingSession.objects.filter(vault_id=vault_id).annotate(text=Cast("state", TextField()))
     log = DeltaRecord.objects.filter(vault_id=vault_id).annotate(text=Cast("payload", TextField()))
     found: set[int] = set()
-    for ref in refs:
-        found.update(states.filter(text__contains=json.dumps(ref)).values_list("pk", flat=True))
-        found.update(log.filter(text__contains=json.dumps(ref)).values_list("session_id", flat=True))
+    for some in in_chunks(refs, REFS_AT_ONCE):
+        named = Q(*(Q(text__contains=json.dumps(ref)) for ref in some), _connector=Q.OR)
+        found.update(states.filter(named).values_list("pk", flat=True))
+        found.update(log.filter(named).values_list("session_id", flat=True))
     return found
 
 

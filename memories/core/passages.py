@@ -6,7 +6,7 @@ without spaces is found anywhere, and white space only separates. Every function
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -36,6 +36,43 @@ class _Read:
 
     pieces: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passages:
+    """Many passages, to be looked for at once: a text is read once, and compared with those alone whose longest piece
+    it has."""
+
+    by_piece: Mapping[str, tuple[tuple[str, str], ...]]  # longest piece → form and passage
+
+    @classmethod
+    def of(cls, passages: Iterable[str]) -> "Passages":
+        found: dict[str, list[tuple[str, str]]] = {}
+        for passage in dict.fromkeys(passages):
+            if pieces := _read(passage).pieces:
+                found.setdefault(max(pieces, key=len), []).append((_form(pieces), passage))
+        return cls(by_piece={piece: tuple(some) for piece, some in found.items()})
+
+    def quoted_in(self, *texts: str) -> list[str]:
+        """Return the passages that any of the texts holds, each once."""
+        return list(dict.fromkeys(passage for text in texts for passage in self._held(text)))
+
+    def _held(self, text: str) -> Iterator[str]:
+        pieces = _read(text).pieces
+        form = _form(pieces)
+        for piece in dict.fromkeys(pieces):
+            for sought, passage in self.by_piece.get(piece, ()):
+                if sought in form:
+                    yield passage
+
+
+def telling_word(passage: str) -> str | None:
+    """Return a word that every plain (ASCII) text which holds a passage has, up to its case.
+
+    Returns: None where no plain text can hold it.
+    """
+    pieces = _read(passage).pieces
+    return max(pieces, key=len) if pieces and all(piece.isascii() for piece in pieces) else None
 
 
 def quotes(text: str, passage: str) -> bool:

@@ -1,6 +1,6 @@
 """The tables of the memories app, re-exported so that Django and readers find them in one place."""
 
-from memories.models.decision import Decision
+from memories.models.decision import Decision, KeptRef
 from memories.models.entity import Alias, Entity, Mention
 from memories.models.index import LooseVector, SearchDocument, VectorChunk
 from memories.models.links import (
@@ -22,6 +22,7 @@ __all__ = [
     "Decision",
     "Entity",
     "IdempotencyRecord",
+    "KeptRef",
     "LooseVector",
     "Memory",
     "Mention",

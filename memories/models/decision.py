@@ -47,3 +47,22 @@ class Decision(TenantModel):
 
     def __str__(self) -> str:
         return self.ref
+
+
+class KeptRef(TenantModel):
+    """That what a decision keeps for being taken back names a memory which the decision is not about."""
+
+    id = models.BigIntegerField(primary_key=True, default=random_key, editable=False)
+    decision = models.ForeignKey(
+        Decision, on_delete=models.CASCADE, related_name="+", db_constraint=False, db_index=False
+    )
+    ref = models.CharField(max_length=40)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["vault", "decision", "ref"], name="kept_ref_once")
+        ]
+        indexes: ClassVar = [models.Index(fields=["vault", "ref"], name="kept_ref_by_ref")]
+
+    def __str__(self) -> str:
+        return self.ref

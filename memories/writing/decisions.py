@@ -1,19 +1,23 @@
 """Decisions are written down by the verb that takes them, in its transaction; with what taking them back needs."""
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 
-from django.db.models import Max, Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import Max, Q, QuerySet
+from django.db.models.functions import Length
 
 from memories.access import Caller
 from memories.core.kinds import Verb
-from memories.core.passages import cut, quotes
-from memories.models import Decision, Memory, ProposedSupersession, Supersession
+from memories.core.passages import Passages, cut, telling_word
+from memories.lookups import OctetLength
+from memories.models import Decision, KeptRef, Memory, ProposedSupersession, Supersession
+from memories.rows import delete_rows, in_chunks
 
+WORDS_AT_ONCE: Final = 100  # an engine takes an expression of a thousand terms, and no more
+_MEMORY_REF: Final = re.compile(r"mem_[0-9a-z]{12}")
 _TICK: Final = timedelta(microseconds=1)
 _REASON_LENGTH: Final = 2_000
 
@@ -42,7 +46,7 @@ def keep_decision(
     last = decisions_about(caller.vault.pk, [name for name in (ref, other) if name]).aggregate(at=Max("at"))[
         "at"
     ]
-    return Decision.objects.create(
+    decision = Decision.objects.create(
         vault_id=caller.vault.pk,
         memory=ref,
         other=other,
@@ -55,6 +59,16 @@ def keep_decision(
         kept=kept,
         undoes=undoes,
     )
+    if named := refs_kept(kept) - {ref, other}:
+        KeptRef.objects.bulk_create(
+            [KeptRef(vault_id=caller.vault.pk, decision_id=decision.pk, ref=each) for each in sorted(named)]
+        )
+    return decision
+
+
+def refs_kept(kept: Mapping[str, Any] | None) -> frozenset[str]:
+    """Return the refs of all memories that are named in what taking a decision back needs, also within its texts."""
+    return frozenset(_MEMORY_REF.findall(json.dumps(kept)))
 
 
 def decisions_about(vault_id: str, refs: Collection[str]) -> QuerySet[Decision, Decision]:
@@ -124,21 +138,43 @@ def hush_decisions(vault_id: str, refs: Collection[str], texts: Sequence[str], *
 
     Returns: how many decisions lost something.
     """
-    about = decisions_about(vault_id, refs)
-    told = ~Q(reason="") | Q(before__isnull=False) | Q(after__isnull=False) | Q(kept__isnull=False)
-    hushed = about.filter(told).update(reason="", before=None, after=None, kept=None)
-    named = reduce(or_, (Q(text__contains=ref) for ref in refs), Q(pk__in=[]))
-    holding = Decision.objects.filter(vault_id=vault_id, kept__isnull=False)
-    found = list(holding.annotate(text=Cast("kept", TextField())).filter(named).values_list("pk", flat=True))
-    hushed += Decision.objects.filter(vault_id=vault_id, pk__in=found).update(kept=None)
+    hushed = 0
+    for some in in_chunks(refs):
+        about = decisions_about(vault_id, some)
+        told = ~Q(reason="") | Q(before__isnull=False) | Q(after__isnull=False) | Q(kept__isnull=False)
+        hushed += about.filter(told).update(reason="", before=None, after=None, kept=None)
+        naming = KeptRef.objects.filter(vault_id=vault_id, ref__in=some).values("decision_id")
+        holding = Decision.objects.filter(vault_id=vault_id, pk__in=naming, kept__isnull=False)
+        hushed += holding.update(kept=None)
+        spent = about.values("pk").union(naming)
+        delete_rows(KeptRef.objects.filter(vault_id=vault_id, decision_id__in=[row["pk"] for row in spent]))
     return hushed + _cut_reasons(vault_id, texts, mark=mark)
 
 
 def _cut_reasons(vault_id: str, texts: Sequence[str], *, mark: str) -> int:
-    count = 0
-    reasoned = Decision.objects.filter(vault_id=vault_id).exclude(reason="").values_list("pk", "reason")
-    for pk, reason in list(reasoned.iterator()):
-        if any(quotes(reason, text) for text in texts):
-            left = cut(reason, texts, mark=mark)[:_REASON_LENGTH]
+    count, passages = 0, Passages.of(texts)
+    for pk, reason in _reasons_near(vault_id, texts):
+        if held := passages.quoted_in(reason):
+            left = cut(reason, held, mark=mark)[:_REASON_LENGTH]
             count += Decision.objects.filter(vault_id=vault_id, pk=pk).update(reason=left)
     return count
+
+
+def _reasons_near(vault_id: str, texts: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the reasons that may quote a text: the plain ones that have its longest word, and all that are not plain.
+
+    The engine sorts them out, for a long-lived vault has very many that have nothing to do with what is forgotten.
+    """
+    words = sorted({word for text in texts if (word := telling_word(text)) is not None})
+    near = [
+        Q(*(Q(reason__icontains=word) for word in some), _connector=Q.OR)
+        for some in in_chunks(words, WORDS_AT_ONCE)
+    ]
+    if texts:
+        near.append(Q(octets__gt=Length("reason")))
+    rows = Decision.objects.filter(vault_id=vault_id).exclude(reason="")
+    found = dict[int, str]()
+    for condition in near:
+        sized = rows.annotate(octets=OctetLength("reason"))
+        found.update(sized.filter(condition).order_by("pk").values_list("pk", "reason"))
+    yield from found.items()

@@ -29,7 +29,7 @@ from memories.models import (
     Tombstone,
     Vault,
 )
-from memories.rows import delete_rows
+from memories.rows import delete_rows, in_chunks
 from memories.search.facade import drop_memories
 from memories.search.scrubbing import scrub_after_commit
 from memories.signals import content_withdrawn
@@ -38,6 +38,7 @@ from memories.writing.naming import unlink_entities
 
 FORGOTTEN_MARK: Final = "[forgotten]"
 GONE_STATUS: Final = 410
+ERASED_AT_ONCE: Final = 200
 WITHOUT_WORDS: Final[Mapping[str, Any]] = {
     "content": "",
     "summary": None,
@@ -57,9 +58,12 @@ def erase(vault: Vault, memories: Sequence[Memory], *, actor: str, now: datetime
     Returns: how much went, by class.
     """
     erased = withdraw(vault, memories)
-    for memory in memories:
-        _close_ranks(memory)
     pks = [memory.pk for memory in memories]
+    replaced = Memory.objects.in_vault(vault.pk).filter(pk__among=pks, superseded_by__isnull=False)
+    have_heirs = frozenset(replaced.values_list("pk", flat=True))
+    for memory in memories:
+        if memory.pk in have_heirs:
+            _close_ranks(memory)
     of_them = Q(left_id__in=pks) | Q(right_id__in=pks)
     erased["conflicts"] += delete_rows(Conflict.objects.filter(of_them, vault_id=vault.pk))
     either_end = Q(old_id__in=pks) | Q(new_id__in=pks)
@@ -74,19 +78,28 @@ def erase(vault: Vault, memories: Sequence[Memory], *, actor: str, now: datetime
 
 
 def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
-    """Take away every copy of the memories' text but the rows' own columns.
+    """Take away every copy of the memories' text but the rows' own columns, some memories at a time: what looks for
+    copies names each of them, and an engine takes no statement of any length.
 
     Returns: how much went, by class; listeners of `content_withdrawn` add their own classes.
     """
-    pks = [memory.pk for memory in memories]
     # The memories first, then what keeps copies of them: whoever pins a pack locks in the same order.
     list(
         Memory.objects.in_vault(vault.pk)
-        .filter(pk__in=pks)
+        .filter(pk__among=[memory.pk for memory in memories])
         .order_by("pk")
         .select_for_update()
         .values_list("pk")
     )
+    erased = Counter[str]()
+    for some in in_chunks(memories, ERASED_AT_ONCE):
+        erased.update(_withdraw_some(vault, some))
+    scrub_after_commit()
+    return erased
+
+
+def _withdraw_some(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
+    pks = [memory.pk for memory in memories]
     texts = texts_of(memories)
     erased = Counter[str](_erase_evidence(vault.pk, memories, texts))
     erased["entities"] += unlink_entities(vault.pk, pks)
@@ -96,7 +109,6 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
     erased["decisions"] += hush_decisions(vault.pk, refs, texts, mark=FORGOTTEN_MARK)
     erased.update(drop_memories(vault.pk, pks))
     erased.update(announce(vault.pk, memories, erase=True, texts=texts))
-    scrub_after_commit()
     return erased
 
 
