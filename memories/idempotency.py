@@ -7,6 +7,7 @@ parallel twins the second waits and then finds the first one's answer.
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -65,6 +66,34 @@ def once(
         if found is None:  # the deed itself broke a constraint
             raise
         return _replay(found, request_digest)
+
+
+def once_in_steps(
+    caller: Caller, key: str, *, request_digest: str, act: Callable[[], Answer], now: datetime
+) -> Answer:
+    """Do something once per caller and key that commits on its way, so that others can write meanwhile.
+
+    Args and raises: as `once`; StateConflict while the first call runs. A deed that raises leaves no record.
+    """
+    _check_key(key)
+    if found := _find(caller, key):
+        return _replay(found, request_digest)
+    about = {"vault_id": caller.vault.pk, "actor": caller.actor, "key": key}
+    try:
+        with transaction.atomic():
+            IdempotencyRecord.objects.create(**about, request_digest=request_digest, created_at=now)
+    except IntegrityError:
+        found = _find(caller, key)
+        if found is None:
+            raise
+        return _replay(found, request_digest)
+    record = IdempotencyRecord.objects.filter(**about)
+    with ExitStack() as undone:
+        undone.callback(delete_rows, record)
+        answer = act()
+        record.update(status=answer.status, body=answer.body)
+        undone.pop_all()
+    return answer
 
 
 def digest_of(method: str, path: str, body: Any) -> str:

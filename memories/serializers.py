@@ -308,7 +308,9 @@ class EntityErasureAnswer(serializers.Serializer[Any]):
     probes = serializers.DictField(
         child=serializers.IntegerField(), help_text="arm → what still holds their texts"
     )
-    kept = serializers.BooleanField(help_text="memories out of sight are still about it")
+    kept = serializers.BooleanField(
+        allow_null=True, help_text="memories are still about it; null for a token of some projects"
+    )
 
 
 class DecisionAnswer(serializers.Serializer[Any]):

@@ -42,8 +42,8 @@ class Api:
     def patch(self, path: str, body: Any) -> Any:
         return self.call("PATCH", path, body)
 
-    def delete(self, path: str) -> Any:
-        return self.call("DELETE", path)
+    def delete(self, path: str, **headers: str) -> Any:
+        return self.call("DELETE", path, raw=None, **headers)
 
     def remember(self, content: str, **fields: Any) -> dict[str, Any]:
         """Write a memory and return it as it is told."""

@@ -59,6 +59,19 @@ def probe(vault: Vault, text: str, *, among: Collection[int] | None = None) -> M
     }
 
 
+def probe_all(vault: Vault, texts: Mapping[str, Collection[int]]) -> Mapping[str, int]:
+    """Search each arm for many texts at once, in statements that do not grow with them.
+
+    Args:
+        texts: text → the memories that count for it, where others may rightly hold the same text.
+    Returns: how many entries still hold one, by arm.
+    """
+    return {
+        "fts": fulltext.holding_any(texts, vault_id=vault.pk, language=vault.language),
+        "vectors": vectors.holding_any(texts, vault_id=vault.pk),
+    }
+
+
 def reindex(vault: Vault, batches: Iterable[Sequence[int]]) -> Iterator[Progress]:
     """Rebuild both indexes from the rows, batch by batch; what is not rebuilt yet goes on being served.
 

@@ -7,7 +7,7 @@ The rules:
 - Similarities are exact, over all rows of the vault; which of them count is for the caller to say.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -170,6 +170,25 @@ def holding(text: str, *, vault_id: str, among: Collection[int] | None = None) -
     blocks = chunks.read(vault_id, embedder, foreign=[])
     held = {pk for block in blocks for pk in block.ids[(block.data == asked.data).all(axis=1)].tolist()}
     return len(held if among is None else held.intersection(among))
+
+
+def holding_any(texts: Mapping[str, Collection[int]], *, vault_id: str) -> int:
+    """Count the memories whose vector is exactly that of a text, each text among some memories only.
+
+    Args:
+        texts: text → the memories that count for it.
+    Returns: as many as `holding` finds text by text; two statements, a read of the vault's vectors only where some of
+        the memories have one.
+    """
+    among = frozenset(pk for pks in texts.values() for pk in pks)
+    if active_embedder() is None:
+        return 0
+    left = among & frozenset(np.concatenate(chunks.ids_by_name(vault_id)).tolist())
+    return sum(
+        holding(text, vault_id=vault_id, among=found)
+        for text, pks in texts.items()
+        if (found := left.intersection(pks))
+    )
 
 
 def pending(vault_id: str, total: int) -> int:

@@ -41,8 +41,10 @@ class LargeBodies:
     body_limit_bytes = settings.BULK_BODY_LIMIT_BYTES
 
 
-def answer_once(request: Request, act: Callable[[], Answer]) -> Response:
-    """Do what a POST asks for, or repeat the first answer where its Idempotency-Key was used before."""
+def answer_once(
+    request: Request, act: Callable[[], Answer], *, once: Callable[..., Answer] = once
+) -> Response:
+    """Do what a request asks for, or repeat the first answer where its Idempotency-Key was used before."""
     key = request.headers.get(HEADER)
     if key is None:
         answer = act()

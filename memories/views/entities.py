@@ -9,9 +9,10 @@ from rest_framework.response import Response
 from cortex.api.serializers import refuse_query
 from memories.access import caller_of
 from memories.entities import entities_visible_to, entity_document, find_entity, shown_entities
+from memories.idempotency import Answer, once_in_steps
 from memories.paging import Order, take_page
 from memories.serializers import EntityErasureAnswer, EntityListQuery
-from memories.views.base import MemoriesView
+from memories.views.base import IDEMPOTENCY_KEY, MemoriesView, answer_once
 from memories.writing import forget_entity
 
 BY_NAME = Order(column="name")
@@ -38,12 +39,20 @@ class EntityView(MemoriesView):
 
     @extend_schema(
         operation_id="entities_forget",
+        parameters=[IDEMPOTENCY_KEY],
         responses={200: EntityErasureAnswer},
         description=(
-            "Forget every memory in sight that is about it, and it with all its names. Where memories out of the "
-            "token's sight are about it, it is kept for them."
+            "Forget every memory in sight that is about it, and it with all its names. What memories out of the "
+            "token's sight say of it stays, and is not told. Repeated under the same Idempotency-Key, it gets the "
+            "first answer."
         ),
     )
     def delete(self, request: Request, ref: str) -> Response:
         refuse_query(request)
-        return Response(forget_entity(caller_of(request), ref, now=timezone.now()).as_wire())
+
+        def act() -> Answer:
+            return Answer(
+                status=200, body=forget_entity(caller_of(request), ref, now=timezone.now()).as_wire()
+            )
+
+        return answer_once(request, act, once=once_in_steps)

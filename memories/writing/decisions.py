@@ -17,7 +17,7 @@ from memories.models import Decision, KeptRef, Memory, ProposedSupersession, Sup
 from memories.rows import delete_rows, in_chunks
 
 WORDS_AT_ONCE: Final = 100  # an engine takes an expression of a thousand terms, and no more
-_MEMORY_REF: Final = re.compile(r"mem_[0-9a-z]{12}")
+MEMORY_REF: Final = re.compile(r"mem_[0-9a-z]{12}")
 _TICK: Final = timedelta(microseconds=1)
 _REASON_LENGTH: Final = 2_000
 
@@ -68,7 +68,7 @@ def keep_decision(
 
 def refs_kept(kept: Mapping[str, Any] | None) -> frozenset[str]:
     """Return the refs of all memories that are named in what taking a decision back needs, also within its texts."""
-    return frozenset(_MEMORY_REF.findall(json.dumps(kept)))
+    return frozenset(MEMORY_REF.findall(json.dumps(kept)))
 
 
 def decisions_about(vault_id: str, refs: Collection[str]) -> QuerySet[Decision, Decision]:

@@ -7,15 +7,14 @@ tombstones. Both run inside the caller's transaction.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 
-from django.db.models import Q, QuerySet, TextField
+from django.db.models import OuterRef, Q, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Concat
 
-from memories.core.passages import cut, quotes
+from memories.core.passages import Passages, cut
 from memories.core.text import content_hash
 from memories.models import (
     Capture,
@@ -33,7 +32,7 @@ from memories.rows import delete_rows, in_chunks
 from memories.search.facade import drop_memories
 from memories.search.scrubbing import scrub_after_commit
 from memories.signals import content_withdrawn
-from memories.writing.decisions import hush_decisions
+from memories.writing.decisions import MEMORY_REF, hush_decisions
 from memories.writing.naming import unlink_entities
 
 FORGOTTEN_MARK: Final = "[forgotten]"
@@ -48,16 +47,26 @@ WITHOUT_WORDS: Final[Mapping[str, Any]] = {
     "speaker": None,
 }
 """What a redacted memory has in the columns that held anybody's words."""
+WORDS_SOUGHT: Final = 10
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9]+")
 _WORD: Final = re.compile(r"[^\W_]")
 
 
-def erase(vault: Vault, memories: Sequence[Memory], *, actor: str, now: datetime) -> Counter[str]:
+def erase(
+    vault: Vault,
+    memories: Sequence[Memory],
+    *,
+    actor: str,
+    projects: frozenset[str] | None = None,
+    now: datetime,
+) -> Counter[str]:
     """Forget memories: rows, texts, links, index entries; what is left are tombstones without content.
 
+    Args:
+        projects: those that whoever is told the figures sees; None for all.
     Returns: how much went, by class.
     """
-    erased = withdraw(vault, memories)
+    erased = withdraw(vault, memories, projects=projects)
     pks = [memory.pk for memory in memories]
     replaced = Memory.objects.in_vault(vault.pk).filter(pk__among=pks, superseded_by__isnull=False)
     have_heirs = frozenset(replaced.values_list("pk", flat=True))
@@ -77,7 +86,9 @@ def erase(vault: Vault, memories: Sequence[Memory], *, actor: str, now: datetime
     return erased
 
 
-def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
+def withdraw(
+    vault: Vault, memories: Sequence[Memory], *, projects: frozenset[str] | None = None
+) -> Counter[str]:
     """Take away every copy of the memories' text but the rows' own columns, some memories at a time: what looks for
     copies names each of them, and an engine takes no statement of any length.
 
@@ -93,16 +104,16 @@ def withdraw(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
     )
     erased = Counter[str]()
     for some in in_chunks(memories, ERASED_AT_ONCE):
-        erased.update(_withdraw_some(vault, some))
+        erased.update(_withdraw_some(vault, some, projects))
     scrub_after_commit()
     return erased
 
 
-def _withdraw_some(vault: Vault, memories: Sequence[Memory]) -> Counter[str]:
+def _withdraw_some(vault: Vault, memories: Sequence[Memory], projects: frozenset[str] | None) -> Counter[str]:
     pks = [memory.pk for memory in memories]
     texts = texts_of(memories)
     erased = Counter[str](_erase_evidence(vault.pk, memories, texts))
-    erased["entities"] += unlink_entities(vault.pk, pks)
+    erased["entities"] += unlink_entities(vault.pk, pks, projects=projects)
     erased["answers"] += _erase_answers(memories)
     _silence_links(vault.pk, pks)
     refs = [memory.ref for memory in memories]
@@ -189,7 +200,7 @@ def _erase_answers(memories: Sequence[Memory]) -> int:
 
 
 def _answers_about(memories: Sequence[Memory]) -> QuerySet[Any, Any]:
-    named = reduce(or_, (Q(told__contains=memory.ref) for memory in memories))
+    named = Q(*(Q(told__contains=memory.ref) for memory in memories), _connector=Q.OR)
     rows = IdempotencyRecord.objects.filter(vault_id=memories[0].vault_id, body__isnull=False)
     return rows.annotate(told=Cast("body", TextField())).filter(named)
 
@@ -224,60 +235,116 @@ def _close_ranks(memory: Memory) -> None:
 # -- Probes --------------------------------------------------------------------------------------
 
 
-def rows_holding(memories: Sequence[Memory]) -> int:
-    """Count the rows that still hold the text of erased memories, which are all of one text.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """The erased memories of one text in one project."""
+
+    memories: tuple[Memory, ...]
+
+    @property
+    def text(self) -> str:
+        return self.memories[0].content
+
+    @property
+    def project(self) -> str:
+        return self.memories[0].project
+
+    @property
+    def content_hash(self) -> str:
+        return self.memories[0].content_hash
+
+
+def rows_holding(gone: Sequence[Gone]) -> int:
+    """Count the rows that still hold the texts of erased memories, each row once for each text.
 
     What counts: memories of their project with exactly this text, evidence of it within the project, remembered
     answers about them, and decisions, whatever the case, the accents and the wrapping. Another project's memory of
-    the same text is that project's own.
+    the same text is that project's own. Each table is read once, however many texts there are.
     """
-    first = memories[0]
-    vault_id, text = first.vault_id, first.content
-    own = Memory.objects.in_vault(vault_id).filter(project=first.project)
-    summaries = _near(own.filter(summary__isnull=False), ("summary",), text).values_list("summary", flat=True)
-    captures = Capture.objects.filter(vault_id=vault_id, project=first.project)
-    sources = Source.objects.filter(
-        vault_id=vault_id, memory__vault_id=vault_id, memory__project=first.project
-    )
-    answers = _answers_about(memories).values_list("body", flat=True)
-    return (
-        own.filter(content_hash=first.content_hash).count()
-        + sum(content_hash(summary or "") == first.content_hash for summary in summaries)
-        + _count_quoting(captures, ("content", "title"), text)
-        + _count_quoting(sources, ("text", "title"), text)
-        + sum(any(quotes(said, text) for said in _strings_in(body)) for body in answers)
-        + _decisions_quoting(first, text)
+    vault_id = gone[0].memories[0].vault_id
+    total = _answers_quoting(vault_id, gone) + _decisions_quoting(vault_id, gone)
+    for project in sorted({each.project for each in gone}):
+        here = [each for each in gone if each.project == project]
+        total += _twins_left(vault_id, project, here) + _evidence_quoting(vault_id, project, here)
+    return total
+
+
+def _twins_left(vault_id: str, project: str, gone: Sequence[Gone]) -> int:
+    own = Memory.objects.in_vault(vault_id).filter(project=project)
+    hashes = {each.content_hash for each in gone}
+    summaries = _near(own.filter(summary__isnull=False), ("summary",), [each.text for each in gone])
+    told = summaries.values_list("summary", flat=True).iterator()
+    return own.filter(content_hash__among=sorted(hashes)).count() + sum(
+        content_hash(summary or "") in hashes for summary in told
     )
 
 
-def _decisions_quoting(first: Memory, text: str) -> int:
+def _evidence_quoting(vault_id: str, project: str, gone: Sequence[Gone]) -> int:
+    sought = [each.text for each in gone]
+    captures = Capture.objects.filter(vault_id=vault_id, project=project)
+    sources = Source.objects.filter(vault_id=vault_id, memory__vault_id=vault_id, memory__project=project)
+    return _count_quoting(captures, ("content", "title"), sought) + _count_quoting(
+        sources, ("text", "title"), sought
+    )
+
+
+def _answers_quoting(vault_id: str, gone: Sequence[Gone]) -> int:
+    texts = {memory.ref: each.text for each in gone for memory in each.memories}
+    rows = IdempotencyRecord.objects.filter(vault_id=vault_id, body__isnull=False)
+    told = rows.annotate(told=Cast("body", TextField())).values_list("told", "body")
+    count = 0
+    for written, body in told.iterator():
+        if about := {texts[ref] for ref in MEMORY_REF.findall(written) if ref in texts}:
+            count += len(Passages.of(about).quoted_in(*_strings_in(body)))
+    return count
+
+
+def _decisions_quoting(vault_id: str, gone: Sequence[Gone]) -> int:
     """Count the decisions that hold a text, but for those about another project's memories."""
-    of_others = Memory.objects.in_vault(first.vault_id).exclude(project=first.project)
-    rows = Decision.objects.filter(vault_id=first.vault_id).exclude(memory__in=of_others.values("ref"))
+    texts: dict[str, set[str]] = {}
+    for each in gone:
+        texts.setdefault(each.project, set()).add(each.text)
+    passages = {project: Passages.of(some) for project, some in texts.items()}
+    projects = Memory.objects.in_vault(vault_id).filter(ref=OuterRef("memory")).values("project")[:1]
+    rows = Decision.objects.filter(vault_id=vault_id).annotate(of_project=Subquery(projects))
     told = ~Q(reason="") | Q(before__isnull=False) | Q(kept__isnull=False)
-    if _PLAIN_WORD.search(text):  # any other letter may be escaped in what is stored as JSON
+    sought = [text for some in texts.values() for text in some]
+    if all(
+        _PLAIN_WORD.search(text) for text in sought
+    ):  # other letters may be escaped in what is stored as JSON
         columns = (Cast(name, TextField()) for name in ("before", "after", "kept"))
         rows = _near(
-            rows.annotate(words=Concat("reason", *columns, output_field=TextField())), ("words",), text
+            rows.annotate(words=Concat("reason", *columns, output_field=TextField())), ("words",), sought
         )
-    kept = rows.filter(told).values_list("reason", "before", "after", "kept")
-    return sum(any(quotes(said, text) for said in _strings_in(list(row))) for row in kept.iterator())
+    found = rows.filter(told).values_list("of_project", "reason", "before", "after", "kept")
+    return sum(
+        len(some.quoted_in(*_strings_in(list(row))))
+        for about, *row in found.iterator()
+        for project, some in passages.items()
+        if about is None or about == project
+    )
 
 
-def _count_quoting(rows: QuerySet[Any, Any], columns: tuple[str, ...], text: str) -> int:
-    told = _near(rows, columns, text).values_list(*columns)
-    return sum(any(quotes(said, text) for said in row) for row in told.iterator())
+def _count_quoting(rows: QuerySet[Any, Any], columns: tuple[str, ...], texts: Sequence[str]) -> int:
+    passages = Passages.of(texts)
+    told = _near(rows, columns, texts).values_list(*columns)
+    return sum(len(passages.quoted_in(*row)) for row in told.iterator())
 
 
-def _near(rows: QuerySet[Any, Any], columns: tuple[str, ...], text: str) -> QuerySet[Any, Any]:
-    """Narrow rows to those that may hold a text: that have its longest word, which no engine spells otherwise."""
-    plain = _PLAIN_WORD.findall(text) or _WORD.findall(text)
-    if not plain:
+def _near(rows: QuerySet[Any, Any], columns: tuple[str, ...], texts: Sequence[str]) -> QuerySet[Any, Any]:
+    """Narrow rows to those that may hold a text: that have its longest word, which no engine spells otherwise.
+
+    For many texts all rows are read: to compare each with each word would cost the engine more.
+    """
+    words = [
+        max(plain, key=len) for text in texts if (plain := _PLAIN_WORD.findall(text) or _WORD.findall(text))
+    ]
+    if len(words) < len(texts) or len(words) > WORDS_SOUGHT:
         return rows
-    word = max(plain, key=len)
-    spelled = {word, word.lower(), word.upper(), word.capitalize()}  # SQLite folds the case of ASCII alone
-    found = (Q(**{f"{column}__icontains": form}) for column in columns for form in sorted(spelled))
-    return rows.filter(reduce(or_, found))
+    # SQLite folds the case of ASCII alone
+    forms = {form for word in words for form in (word, word.lower(), word.upper(), word.capitalize())}
+    found = (Q(**{f"{column}__icontains": form}) for column in columns for form in sorted(forms))
+    return rows.filter(Q(*found, _connector=Q.OR))
 
 
 def _strings_in(body: Any) -> Iterator[str]:

@@ -12,9 +12,9 @@ from memories.access import Caller
 from memories.core.kinds import Verb
 from memories.entities import find_entity
 from memories.models import Alias, Entity, Memory, Mention, Scope, Vault
-from memories.search.facade import probe
+from memories.search.facade import probe_all
 from memories.writing.decisions import keep_decision
-from memories.writing.erasing import announce, erase, rows_holding
+from memories.writing.erasing import Gone, announce, erase, rows_holding
 from memories.writing.inputs import EntityErasure, Erasure
 
 SWEEP_BATCH: Final = 200
@@ -36,7 +36,7 @@ def forget(caller: Caller, ref: str, *, now: datetime) -> Erasure:
         if memory is None:
             raise NotHere
         gone = _same_text(memory)
-        erased = erase(caller.vault, gone, actor=caller.actor, now=now)
+        erased = erase(caller.vault, gone, actor=caller.actor, projects=caller.projects, now=now)
         for each in gone:
             keep_decision(caller, Verb.FORGET, each.ref, now=now)
     return Erasure(ref=ref, erased=erased, probes=_probes(caller.vault, gone))
@@ -65,8 +65,8 @@ def forget_entity(caller: Caller, ref: str, *, now: datetime) -> EntityErasure:
         id=ref,
         forgotten=tuple(memory.ref for memory in gone),
         erased=erased,
-        probes=_probes_of_all(caller.vault, gone),
-        kept=kept,
+        probes=_probes(caller.vault, gone),
+        kept=kept if caller.projects is None else None,
     )
 
 
@@ -90,21 +90,10 @@ def _forget_some(caller: Caller, entity: Entity, erased: Counter[str], *, now: d
         texts = {(memory.project, memory.content_hash) for memory in some}
         same = Memory.objects.in_vault(vault.pk).filter(content_hash__in={hashed for _, hashed in texts})
         gone = [row for row in same.order_by("pk") if (row.project, row.content_hash) in texts]
-        erased.update(erase(vault, gone, actor=caller.actor, now=now))
+        erased.update(erase(vault, gone, actor=caller.actor, projects=caller.projects, now=now))
         for memory in gone:
             keep_decision(caller, Verb.FORGET, memory.ref, now=now)
     return gone
-
-
-def _probes_of_all(vault: Vault, gone: Sequence[Memory]) -> dict[str, int]:
-    """Search for each text that is gone, once."""
-    by_text: dict[tuple[str, str], list[Memory]] = {}
-    for memory in gone:
-        by_text.setdefault((memory.project, memory.content_hash), []).append(memory)
-    total = Counter(fts=0, vectors=0, database=0)
-    for same in by_text.values():
-        total.update(_probes(vault, same))
-    return dict(total)
 
 
 def forget_expired(vault: Vault, *, now: datetime) -> int:
@@ -126,8 +115,15 @@ def _same_text(memory: Memory) -> Sequence[Memory]:
 
 
 def _probes(vault: Vault, gone: Sequence[Memory]) -> dict[str, int]:
-    text = gone[0].content
-    if not text:  # it was redacted: there is nothing left to search for
+    """Search for all texts that are gone at once, for to search for each would cost as much as the vault is large."""
+    same: dict[tuple[str, str], list[Memory]] = {}
+    for memory in gone:
+        if memory.content:  # else it was redacted: there is nothing left to search for
+            same.setdefault((memory.project, memory.content_hash), []).append(memory)
+    if not same:
         return {"fts": 0, "vectors": 0, "database": 0}
-    among = {memory.pk for memory in gone}
-    return {**probe(vault, text, among=among), "database": rows_holding(gone)}
+    among: dict[str, set[int]] = {}
+    for memories in same.values():
+        among.setdefault(memories[0].content, set()).update(memory.pk for memory in memories)
+    left = rows_holding([Gone(memories=tuple(memories)) for memories in same.values()])
+    return {**probe_all(vault, among), "database": left}

@@ -104,13 +104,14 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityErasure:
-    """What forgetting an entity erased; `kept` says that memories out of sight are still about it."""
+    """What forgetting an entity erased; `kept` says that memories are still about it, None where that is not told: a token
+    of some projects does not learn what others hold."""
 
     id: str
     forgotten: tuple[str, ...]
     erased: Mapping[str, int]
     probes: Mapping[str, int]
-    kept: bool
+    kept: bool | None
 
     def as_wire(self) -> dict[str, Any]:
         return {

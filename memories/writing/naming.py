@@ -1,10 +1,10 @@
 """Who and what memories are about: entities, their aliases, and the mentions that tie them to memories."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memories.core.entities import entity_key
-from memories.models import Alias, Entity, Mention
+from memories.models import Alias, Entity, Memory, Mention
 from memories.rows import delete_rows, in_chunks
 
 
@@ -54,15 +54,29 @@ def entities_of_keys(vault_id: str, keys: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def unlink_entities(vault_id: str, memory_ids: Sequence[int]) -> int:
+def unlink_entities(
+    vault_id: str, memory_ids: Sequence[int], *, projects: Collection[str] | None = None
+) -> int:
     """Untie memories from what they name, and drop the entities that nothing names any more.
 
-    Returns: how many entities went.
+    Args:
+        projects: what whoever is told the count sees, beside the memories without a project; None for all.
+    Returns: how many entities are gone for them: also those that stay because of memories out of their sight.
     """
     mentions = Mention.objects.filter(vault_id=vault_id, memory_id__in=memory_ids)
     touched = set(mentions.values_list("entity_id", flat=True))
     delete_rows(mentions)
-    return _drop_unnamed(vault_id, touched)
+    dropped = _drop_unnamed(vault_id, touched)
+    return dropped if projects is None else _unseen(vault_id, touched, projects)
+
+
+def _unseen(vault_id: str, entity_ids: set[int], projects: Collection[str]) -> int:
+    seen = Memory.objects.in_vault(vault_id).filter(project__in=sorted({"", *projects}))
+    left = set[int]()
+    for chunk in in_chunks(entity_ids):
+        rows = Mention.objects.filter(vault_id=vault_id, entity_id__in=chunk, memory_id__in=seen.values("pk"))
+        left |= set(rows.values_list("entity_id", flat=True))
+    return len(entity_ids - left)
 
 
 def _drop_unnamed(vault_id: str, entity_ids: set[int]) -> int:
