@@ -189,9 +189,10 @@ class MemoryFiles:
         return _File.read(row) if row else None
 
     def _below(self, folder: str) -> Iterator[_File]:
-        """Yield the files below a folder, each once, as they were written last."""
+        """Yield the files below a folder, each once, as they were written last; those elsewhere are not asked for."""
         seen = set()
-        for row in self._kept.rows(_TAG, project=self._project):
+        tag = _TAG if folder == ROOT else self._under(folder)
+        for row in self._kept.rows(tag, project=self._project):
             if row["superseded_by"] is not None or row["status"] == "archived":
                 continue
             file = _File.read(row)
@@ -204,17 +205,18 @@ class MemoryFiles:
             raise Refused(f"{path} is a directory")
 
     def _refuse_file_above(self, path: str) -> None:
-        above = path.rpartition("/")[0]
-        while above != ROOT:
+        for above in _folders(path):
             if self._file(above) is not None:
                 raise Refused(f"{above} is a file, not a directory")
-            above = above.rpartition("/")[0]
 
     def _at(self, path: str) -> str:
         return f"{_TAG}:{digest(self._project, path)}"
 
     def _tags(self, path: str) -> list[str]:
-        return [_TAG, self._at(path)]
+        return [_TAG, self._at(path), *(self._under(folder) for folder in _folders(path))]
+
+    def _under(self, folder: str) -> str:
+        return f"{_TAG}:under:{digest(self._project, folder)}"
 
 
 # -- Arguments, paths and texts -----------------------------------------------------------------------------
@@ -228,6 +230,14 @@ def _wrong(command: Callable[..., str], asked: Mapping[str, Any]) -> str | None:
         return str(error)
     texts = (name for name, value in asked.items() if name not in _NUMBERS and not isinstance(value, str))
     return next((f"{name} must be a text" for name in texts), None)
+
+
+def _folders(path: str) -> Iterator[str]:
+    """Yield the folders that a file is in, the innermost first, without the root."""
+    above = path.rpartition("/")[0]
+    while above != ROOT:
+        yield above
+        above = above.rpartition("/")[0]
 
 
 def _checked(path: str) -> str:

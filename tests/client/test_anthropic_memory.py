@@ -57,6 +57,24 @@ class TestFiles:
             "5B\t/memories/b/c/",
         ]
 
+    def test_what_is_created_asks_nothing_of_the_files_elsewhere(self, cortex, files, monkeypatch):
+        for n in range(3):
+            done(files, "create", path=f"/memories/old/{n}.md", file_text="a")
+            done(files, "str_replace", path=f"/memories/old/{n}.md", old_str="a", new_str="b")
+        listed = []
+        ask = cortex.memories
+
+        def noting(**asked):
+            page = ask(**asked)
+            listed.extend(page["results"])
+            return page
+
+        monkeypatch.setattr(cortex, "memories", noting)
+        done(files, "create", path="/memories/new/deep/notes.md", file_text="c")
+        assert listed == []
+        assert len(done(files, "view", path="/memories/new").splitlines()) == 4
+        assert len(listed) == 1
+
     def test_files_of_the_same_text_stay_apart(self, files):
         for path in (NOTES, "/memories/other.md"):
             done(files, "create", path=path, file_text="The same.")
