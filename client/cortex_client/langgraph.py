@@ -22,6 +22,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final, Self
 
 from langgraph.store.base import (
@@ -192,30 +193,27 @@ class CortexStore(BaseStore):
 
         Relevance is absolute, so the answers of several projects can be laid side by side.
         """
-        scored: list[tuple[float, SearchItem]] = []
-        spaces = self._spaces_under(op.namespace_prefix)
-        for namespace in spaces:
-            matching = 0
-            for item in self._answers(str(op.query), namespace):
-                scored.append((item.score or 0.0, item))
-                matching += _matches(item.value, op.filter or {})
-                if matching >= wanted:
-                    break
-        scored.sort(key=lambda pair: -pair[0])
-        yield from (item for _, item in scored)
+        scored: list[tuple[float, str]] = []
+        for namespace in self._spaces_under(op.namespace_prefix):
+            scored += islice(self._answers(str(op.query), namespace, op.filter or {}), wanted)
+        for relevance, ref in sorted(scored, key=lambda pair: -pair[0]):
+            stored = _Stored.read(self._cortex.memory(ref))  # an answer says nothing of when its key began
+            if stored is not None:
+                yield stored.found(relevance)
 
-    def _answers(self, query: str, namespace: Namespace) -> Iterator[SearchItem]:
+    def _answers(
+        self, query: str, namespace: Namespace, wanted: Mapping[str, Any]
+    ) -> Iterator[tuple[float, str]]:
+        """Yield relevance and ref of what answers a query in a namespace and passes a filter."""
         asked: dict[str, Any] = {"find": query[:QUERY_LIMIT], "project": _project(namespace), "k": QUERY_PAGE}
         while True:
             answer = self._cortex.query(**asked)
-            rows = {row["ref"]: row for row in answer["items"]}
-            for ref, row in rows.items():
+            for row in answer["items"]:
                 told = _unpacked(row["content"])
                 if told is None or tuple(told["namespace"]) != namespace:
                     continue  # a memory of Cortex that is no item of this store
-                stored = _Stored.read(self._cortex.memory(ref))
-                if stored is not None:
-                    yield stored.found(row["relevance"])
+                if _matches(told["value"], wanted):
+                    yield row["relevance"] or 0.0, row["ref"]
             if not answer["cursor"]:
                 return
             asked["cursor"] = answer["cursor"]

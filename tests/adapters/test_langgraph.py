@@ -229,3 +229,22 @@ def test_an_agent_recalls_in_one_thread_what_it_kept_in_another(store):
     told = graph.invoke({"messages": [("user", "When is the launch?")]})
     (result,) = [message.content for message in told["messages"] if isinstance(message, ToolMessage)]
     assert result == "The launch is on 12 May."
+
+
+def test_a_ranked_search_reads_no_more_memories_than_it_returns(cortex, store, monkeypatch):
+    for n in range(12):
+        store.put(
+            ANA, f"drink-{n}", {"text": f"Ana likes tea number {n}.", "kind": "tea" if n % 2 else "herbs"}
+        )
+    read = []
+    one = cortex.memory
+
+    def noting(ref, **asked):
+        read.append(ref)
+        return one(ref, **asked)
+
+    monkeypatch.setattr(cortex, "memory", noting)
+    found = store.search(ANA, query="What tea does Ana like?", filter={"kind": "tea"}, limit=3)
+    assert [item.value["kind"] for item in found] == ["tea"] * 3
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
+    assert len(read) == 3
