@@ -102,7 +102,7 @@ _QUERY: Final[Mapping[str, Schema]] = {
 
 GET_CONTEXT_RESULT: Final = _answering(
     {
-        "markdown": _told(_TEXT, "format=markdown: the pack as text, alone"),
+        "markdown": _told(_TEXT, "format=markdown: the pack as text"),
         "smp": _told(_TEXT, "format=smp: the version of the envelope"),
         "legend": _told(_OPEN_OR_NULL, "format=smp: what every field means"),
         "items": _told(_ITEMS, "format=smp: the memories, most useful first"),
@@ -119,10 +119,12 @@ GET_CONTEXT_RESULT: Final = _answering(
         "follow_ups": _told(_LIST_OF_OPEN, "calls worth making next"),
         "working_memory": _told(_OPEN_OR_NULL, "with a session_id: what changed since its last answer"),
         "delta": _told(_TEXT, "reset, where since was unknown: let go of all that you held"),
-        "delta_cursor": _told(_TEXT, "format=markdown: the cursor of working_memory"),
-        "receipt": _OPEN_OR_NULL,
+        "delta_cursor": _told(_TEXT_OR_NULL, "format=markdown: the cursor of working_memory"),
+        "receipt": _told(
+            _OPEN_OR_NULL, "its id leads to the record of why this was served; null where none is kept"
+        ),
         "graph": {"type": "null"},
-        "pin": _OPEN_OR_NULL,
+        "pin": _told(_OPEN_OR_NULL, "its id leads to the pack as it was, where that was asked for"),
     },
     required=(),
 )

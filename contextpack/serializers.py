@@ -18,10 +18,12 @@ from cortex.api.serializers import (
     StrictCharField,
     StrictIntegerField,
     StrictSerializer,
+    refuse_controls,
 )
 from cortex.errors import Unprocessable
 from memories.access import Caller
 from memories.core.kinds import MemoryLayer
+from memories.core.secrets import mask_secrets
 from memories.serializers import NamesField
 
 TASK_LIMIT: Final = 8_000
@@ -59,7 +61,9 @@ class ContextRequestSerializer(StrictSerializer):
     format = serializers.ChoiceField(choices=_choices(PackFormat), default=PackFormat.JSON.value)
     model = StrictCharField(required=False, allow_null=True, allow_blank=True, max_length=200)
     token_budget = StrictIntegerField(required=False, allow_null=True)
-    session_id = StrictCharField(required=False, allow_null=True, max_length=200)
+    session_id = StrictCharField(
+        required=False, allow_null=True, max_length=200, validators=[refuse_controls]
+    )
     since = DeltaCursorField(required=False, allow_null=True, min_value=0, help_text="the delta applied last")
     dropped = NamesField(
         child=StrictCharField(max_length=40), required=False, allow_null=True, max_length=DROPPED_LIMIT
@@ -109,7 +113,7 @@ def context_request(caller: Caller, data: Mapping[str, Any], *, now: datetime) -
         raise Unprocessable("a delta needs a session", errors={"delta": "content needs session_id"})
     profile = resolve_profile(data.get("model"))
     request = ContextRequest(
-        task=data["task"],
+        task=mask_secrets(data["task"])[0],  # what is asked is written down, and memories are masked as well
         format=PackFormat(data["format"]),
         model=data.get("model"),
         profile=profile,

@@ -7,7 +7,14 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from contextpack.answering import CURSOR_HEADER, DELTA_CURSOR_HEADER, DELTA_HEADER, answer_context
+from contextpack.answering import (
+    CURSOR_HEADER,
+    DELTA_CURSOR_HEADER,
+    DELTA_HEADER,
+    PIN_HEADER,
+    RECEIPT_HEADER,
+    answer_context,
+)
 from contextpack.core.mql import MQL_SCHEMA, Expand, Mql, parse_mql
 from contextpack.navigating import expand, expand_as_asked
 from contextpack.querying import answer_query
@@ -47,8 +54,6 @@ SEARCH_LIMIT: Final = 10
 TITLE_LENGTH: Final = 80
 UNCITED: Final = "cortex-memory://"  # the address of a memory that cites nothing
 _WEB: Final = ("https://", "http://")
-# What a route says in headers and a reader must know, under the name that it has in a tool's answer.
-_BESIDE: Final = {DELTA_HEADER: "delta", CURSOR_HEADER: "cursor", DELTA_CURSOR_HEADER: "delta_cursor"}
 _FETCHED: Final = ("kind", "layer", "occurred_at", "superseded_by", "source_urls")
 
 Arguments = Mapping[str, Any]
@@ -174,9 +179,23 @@ class _SupersedeToolSerializer(SupersedeSerializer):
 def _get_context(caller: Caller, arguments: Arguments, now: datetime) -> Result:
     request = context_request(caller, ContextRequestSerializer.read(arguments), now=now)
     answer = answer_context(caller, request)
-    body = {"markdown": answer.body} if isinstance(answer.body, str) else answer.body
-    beside = {name: answer.headers[header] for header, name in _BESIDE.items() if header in answer.headers}
-    return {**body, **beside}
+    told = answer.headers
+    delta = {"delta": told[DELTA_HEADER]} if DELTA_HEADER in told else {}
+    if not isinstance(answer.body, str):
+        return {**answer.body, **delta}
+    return {
+        "markdown": answer.body,
+        "cursor": told.get(CURSOR_HEADER),
+        "delta_cursor": told.get(DELTA_CURSOR_HEADER),
+        "receipt": _named(told.get(RECEIPT_HEADER)),
+        "pin": _named(told.get(PIN_HEADER)),
+        **delta,
+    }
+
+
+def _named(id_: str | None) -> Mapping[str, str] | None:
+    """Return what the other formats have in this place, as far as a header tells it."""
+    return None if id_ is None else {"id": id_}
 
 
 def _query_memory(caller: Caller, arguments: Arguments, now: datetime) -> Result:

@@ -50,8 +50,8 @@ class ContextView(APIView):
         parameters=[ContextRequestSerializer],
         responses={200: _PACK},
         description=(
-            "The pack for a task. An address holds 8,190 bytes, and a letter outside ASCII takes up to twelve of them: "
-            "send a long task, a long cursor or a long list of dropped refs by POST."
+            "The pack for a task. An address holds 112,384 bytes, any task and a cursor; what stands between you and "
+            "the server may take fewer. Send a long task or a long list of dropped refs by POST."
         ),
     )
     def get(self, request: Request) -> HttpResponse:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import django_filters
 
 from memories.access import Caller
+from memories.core.text import content_terms, terms
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
 from memories.search import fulltext
@@ -55,8 +56,15 @@ class MemoryFilter(django_filters.FilterSet):
         return rows.mentioning(self.caller.vault.pk, [name])
 
     def keep_matching(self, rows: MemoryQuerySet, _: str, text: str) -> MemoryQuerySet:
-        """Rows that have every word of a text; a text without a word matches none."""
+        """Rows that have every word of a text; a text without a word matches none.
+
+        Small words are in no index: a text of nothing else is looked for as it stands.
+        """
         vault = self.caller.vault
+        if not content_terms(text, vault.language):
+            return (
+                rows.filter(content__icontains=text.strip()) if terms(text, vault.language) else rows.none()
+            )
         hits = fulltext.lookup(text, vault_id=vault.pk, language=vault.language, limit=MATCHES_LIMIT)
         return rows.filter(pk__among=[hit.memory_id for hit in hits if hit.coverage >= 1])
 

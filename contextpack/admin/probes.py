@@ -17,6 +17,7 @@ from contextpack.probing import Outcome, change_probe, remove_probe, run_probe
 from contextpack.serializers import TASK_LIMIT
 from memories.admin.deciding import confirmation, decide
 from memories.admin.scoping import VaultFilter, VaultScopedAdmin, chosen_vault
+from memories.core.secrets import mask_secrets
 from memories.models import Memory, Vault
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class ProbeForm(_ModelForm):
     class Meta:
         model = Probe
         fields = ("vault", "name", "task", "model", "token_budget", "project", "must", "must_not")
+
+    def clean_task(self) -> str:
+        return mask_secrets(self.cleaned_data["task"])[0]
 
     def clean(self) -> dict[str, Any]:
         told = super().clean() or self.cleaned_data

@@ -4,6 +4,7 @@ A query string has only text, so there numbers and switches may be written as wo
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any, Final
@@ -17,6 +18,7 @@ from rest_framework.request import Request
 from cortex.api.parsing import check_text
 from cortex.errors import Unparsable
 
+_STEERING: Final = frozenset({"Cc", "Zl", "Zp"})
 _INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -129,6 +131,15 @@ class StrictCharField(serializers.CharField):
         if not isinstance(data, str):
             raise serializers.ValidationError("text is expected")
         return super().to_internal_value(data)
+
+
+def refuse_controls(text: str) -> None:
+    """Validate a name that also stands in addresses.
+
+    Raises: ValidationError for line breaks and all else that is there to steer, not to be read.
+    """
+    if any(unicodedata.category(character) in _STEERING for character in text):
+        raise serializers.ValidationError("control characters and line breaks are no part of a name")
 
 
 @extend_schema_field(OpenApiTypes.DATETIME)

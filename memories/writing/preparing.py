@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+from urllib.parse import urlsplit
 
 from cortex.errors import Unprocessable
 from memories.core.entities import entity_key, spot_entities
@@ -21,6 +22,7 @@ TAG_LENGTH: Final = 100
 TITLE_LENGTH: Final = 500
 URL_LENGTH: Final = 2_000
 _URL: Final = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):[^\s\x00-\x1f\x7f]+")
+_MASKED: Final = re.compile(r"\[masked:\w+\]")  # brackets that are ours, such as in an export
 _PLAIN_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!.*[\w-]{20})[\w./:-]{1,80}", re.ASCII)
 _SCRIPT_SCHEMES: Final = frozenset({"javascript", "data", "vbscript"})
 
@@ -149,10 +151,19 @@ def check_url(url: str, *, field: str) -> None:
     Raises: Unprocessable.
     """
     found = _URL.fullmatch(url)
-    if found is None:
+    if found is None or not _can_be_split(url):
         raise Unprocessable("the citation is no address", errors={field: "scheme:address is expected"})
     if found["scheme"].lower() in _SCRIPT_SCHEMES:
         raise Unprocessable("the citation could run as a script", errors={field: "this scheme is refused"})
+
+
+def _can_be_split(url: str) -> bool:
+    """Whether an address can be taken apart, as whoever shows or follows it does: `http://[::1` cannot."""
+    try:
+        urlsplit(_MASKED.sub("masked", url))
+    except ValueError:
+        return False
+    return True
 
 
 def entity_names(names: tuple[str, ...]) -> tuple[str, ...]:

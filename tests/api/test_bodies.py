@@ -6,12 +6,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from urllib.parse import quote
 
 import pytest
 
 from contextpack.demo.server import HOST, Server
 from contextpack.management.commands.serve import THREADS
-from cortex.worker import BODY_SECONDS, ClientSocket
+from cortex.worker import BODY_SECONDS, LONGEST_REQUEST_LINE, ClientSocket
 
 MIB = 1024 * 1024
 
@@ -109,25 +110,6 @@ class TestSize:
         assert time.monotonic() - started < BODY_SECONDS / 2
 
 
-class TestHeads:
-    """What the server refuses before there is a request."""
-
-    @pytest.mark.parametrize(
-        ("head", "status"),
-        [
-            (f"GET /v1/stats?x={'x' * 9_000} HTTP/1.1", 414),
-            (f"GET /v1/stats HTTP/1.1\r\nX-Long: {'x' * 70_000}", 431),
-            ("GET /v1/stats HTTP/1.1\r\n" + "\r\n".join(f"X-{n}: x" for n in range(200)), 431),
-            ("no request at all", 400),
-            ("GET /v1/stats HTTP/9.9", 400),
-        ],
-    )
-    def test_it_is_refused_in_the_form_of_all_refusals_and_echoes_nothing(self, server, head, status):
-        connection = socket.create_connection((HOST, server.port), timeout=20)
-        connection.sendall(f"{head}\r\nHost: localhost\r\n\r\n".encode())
-        assert refused(connection) == status
-
-
 class TestChunks:
     def test_a_body_in_chunks_is_read_like_any_other(self, server):
         body = in_chunks(json.dumps({"content": "Chunks are read"}).encode(), 7)
@@ -209,3 +191,66 @@ class TestClientSocket:
         with pytest.raises(TimeoutError):
             ours.sendall(b"x" * 16 * MIB)
         assert ours.gettimeout() is None
+
+
+def raw(server: Server, head: bytes) -> socket.socket:
+    connection = socket.create_connection((HOST, server.port), timeout=20)
+    connection.sendall(head)
+    return connection
+
+
+def address_of(server: Server, task: str) -> bytes:
+    line = f"GET /v1/context?task={quote(task, safe='')} HTTP/1.1"
+    return f"{line}\r\nHost: {HOST}\r\nAuthorization: Bearer {server.token}\r\n\r\n".encode()
+
+
+class TestHeads:
+    @pytest.mark.parametrize("letter", ["a", "ä", "木", "🪵"])
+    def test_the_longest_task_of_any_script_fits_an_address(self, server, letter):
+        status, headers, _ = answer_of(raw(server, address_of(server, letter * 8_000)))
+        assert (status, headers["content-type"]) == (200, "application/json")
+
+    def test_a_task_beyond_its_limit_is_refused_by_its_rule(self, server):
+        assert refused(raw(server, address_of(server, "木" * 8_001))) == 422
+
+    def test_a_second_long_address_fits_on_the_same_connection(self, server):
+        connection = raw(server, address_of(server, "a" * 8_000))
+        with connection.makefile("rb") as stream:
+            assert b" 200 " in stream.readline()
+            length = next(
+                int(line.split()[1]) for line in stream if line.lower().startswith(b"content-length")
+            )
+            while stream.readline().strip():
+                pass
+            stream.read(length)
+        connection.sendall(address_of(server, "b" * 8_000))
+        assert answer_of(connection)[0] == 200
+
+    @pytest.mark.parametrize(
+        ("head", "status"),
+        [
+            (b"GET /" + b"a" * LONGEST_REQUEST_LINE + b" HTTP/1.1\r\n", 414),
+            (b"GET / HTTP/1.1\r\nHost: x\r\nCookie: " + b"a" * 9_000 + b"\r\n\r\n", 431),
+            (b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 70_000 + b"\r\n\r\n", 431),
+            (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 101 + b"\r\n", 431),
+            (b"POST /v1/memories HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n", 400),
+            (b"POST /v1/memories HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
+            (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+            (b"GET / HTTP/1.1\r\nHost: x\r\nno header\r\n\r\n", 400),
+            (b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", 400),
+            (b"get / HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+            (b"hello\r\n\r\n", 400),
+            (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: rot13\r\n\r\n", 501),
+            (b"POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n", 417),
+        ],
+        ids=lambda value: str(value)[:24],
+    )
+    def test_what_is_no_request_is_refused_as_a_problem(self, server, head, status):
+        assert refused(raw(server, head)) == status
+
+    def test_what_was_sent_is_in_no_log(self, server):
+        assert refused(raw(server, b"GET / HTTP/1.1\r\nAuthorization ctx_secret\r\n\r\n")) == 400
+        assert refused(raw(server, b"GET /AKIAIOSFODNN7EXAMPLE\x7f HTTP/1.1\r\n\r\n")) == 400
+        log = (server.folder / "stderr").read_text()
+        assert "ctx_secret" not in log
+        assert "AKIAIOSFODNN7EXAMPLE" not in log

@@ -38,7 +38,12 @@ def written(path: str) -> Callable[[Api, Body], Body]:
 
 
 def markdown(api: Api, asked: Body) -> Body:
-    return {"markdown": api.post("context", asked).content.decode()}
+    answer = api.post("context", asked)
+    return {
+        "markdown": answer.content.decode(),
+        "receipt": {"id": answer["Cortex-Receipt"]},
+        **dict.fromkeys(("cursor", "delta_cursor", "pin")),
+    }
 
 
 def superseded(api: Api, asked: Body) -> Body:

@@ -103,6 +103,9 @@ def test_tags_are_compared_whole_and_are_no_patterns():
         ("50% of it", "50%"),
         ("设备清单在抽屉里", "清单"),
         ("café Zoë", "cafe zoe"),
+        ("a AND", "a AND"),
+        ("NOT", "NOT"),
+        ("To be or not to be", "to be OR"),
     ],
 )
 def test_a_text_query_is_literal(text, query):

@@ -1,11 +1,13 @@
 """What a client may send and must never break: NUL, lone surrogates, depth, size, types, methods."""
 
 import json
+from urllib.parse import quote
 
 import pytest
 
 from memories.models import Memory
 from tests.clients import api_of
+from tests.wire.asking import get, tool
 
 pytestmark = pytest.mark.django_db
 
@@ -154,3 +156,49 @@ def test_an_answer_is_json_in_utf_8_as_it_was_written():
     raw = api.get(f"memories/{told['ref']}").content
     assert json.loads(raw)["content"] == text
     assert "设备".encode() in raw
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r", "\t", "\x1f", "\x7f", "\x85", "\u2028", "\u2029"])
+def test_a_session_is_named_by_what_its_address_can_say(mark):
+    api = api_of()
+    name = f"a{mark}b"
+    asked = {"task": "oak", "session_id": name}
+    for answer in (
+        api.post("context", asked),
+        get(api, "context", **asked),
+        tool(api, "get_context", **asked),
+    ):
+        assert answer.status_code == 422
+        assert [error["field"] for error in answer.json()["errors"]] == ["session_id"]
+
+
+@pytest.mark.parametrize("name", ["a b", "a/b", "ä\u200dö", "会話", "?#%", "a%0Ab", "🪵"])
+def test_each_session_that_is_taken_can_be_read_and_ended(name):
+    api = api_of()
+    assert api.post("context", {"task": "oak", "session_id": name}).status_code == 200
+    assert api.get(f"sessions/{quote(name, safe='')}").json()["session_id"] == name
+    assert api.delete(f"sessions/{quote(name, safe='')}").status_code == 204
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "https://[nobody]/", "http://a]b/", "http://\u2100.example/"])
+def test_an_address_that_no_parser_takes_is_no_citation(url):
+    api = api_of()
+    text = "Oak is hard."
+    for answer in (
+        api.post("memories", {"content": text, "source": {"url": url}}),
+        api.post("captures", {"content": text, "url": url}),
+        tool(api, "remember_this", content=text, url=url),
+    ):
+        assert answer.status_code == 422, answer.content
+    (result,) = api.post("memories/bulk", {"memories": [{"content": text, "source": {"url": url}}]}).json()[
+        "results"
+    ]
+    assert result["status"] == 422
+    assert not Memory.objects.exists()
+
+
+def test_a_masked_address_is_still_a_citation():
+    api = api_of()
+    url = "https://ana:hunter2-Xq9@host.example/[masked:token]"
+    kept = api.post("memories", {"content": "Oak is hard.", "source": {"url": url}})
+    assert kept.status_code == 201, kept.content

@@ -128,13 +128,20 @@ class TestTwins:
         make_corpus(api.vault, 40)
         with time_machine.travel(NOW, tick=False):
             text = ask(api, TASK, format="markdown").content.decode()
-            assert use(api, "get_context", task=TASK, format="markdown") == {"markdown": text}
+            told = use(api, "get_context", task=TASK, format="markdown")
+        assert told["markdown"] == text
+        assert told["receipt"].keys() == {"id"}
+        assert [told[name] for name in ("cursor", "delta_cursor", "pin")] == [None, None, None]
 
     def test_what_the_route_says_in_headers_is_said_beside_the_pack(self, api):
         make_corpus(api.vault, 40)
         asked = {"task": TASK, "format": "markdown", "session_id": "s"}
         told = use(api, "get_context", **asked, token_budget=300)
-        assert told.keys() == {"markdown", "cursor", "delta_cursor"}
+        assert told.keys() == {"markdown", "cursor", "delta_cursor", "receipt", "pin"}
+        assert told["cursor"]
+        assert ok(api.get(f"receipts/{told['receipt']['id']}"))["session_id"] == "s"
+        pin = use(api, "get_context", **asked, pin=True)["pin"]["id"]
+        assert api.get(f"pins/{pin}").status_code == 200
         assert "delta" not in use(api, "get_context", **asked, since=int(told["delta_cursor"]))
         assert use(api, "get_context", **asked, since=999)["delta"] == "reset"
         assert use(api, "get_context", **{**asked, "format": "smp"}, since=999)["delta"] == "reset"

@@ -19,7 +19,6 @@ from memories.models import ALL_SCOPES, AccessToken, Vault
 WORKERS: Final = 2
 THREADS: Final = 2 * SEATS  # writers that wait leave the other half to readers
 LAST_PORT: Final = 65_535
-LONGEST_ADDRESS: Final = 8_190  # bytes, as many as gunicorn reads: the cursor of a long pack travels in it
 
 
 class Command(BaseCommand):
@@ -106,7 +105,6 @@ def _run_gunicorn(options: dict[str, Any]) -> None:
             "threads": THREADS,
             "worker_class": "cortex.worker.PatientWorker",
             "keepalive": 30,
-            "limit_request_line": LONGEST_ADDRESS,
             "graceful_timeout": 5,
             "control_socket_disable": True,
             "loglevel": "warning",
