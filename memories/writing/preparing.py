@@ -167,11 +167,11 @@ def _can_be_split(url: str) -> bool:
 
 
 def entity_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Keep each nameable name once, in order; a name that was a secret is none."""
+    """Keep each nameable name once, in order; what a secret was masked in is no name."""
     by_key: dict[str, str] = {}
     for name in names:
-        shown = blank_marks(name).strip()[:NAME_LENGTH]
-        if key := entity_key(shown):
+        shown = name.strip()[:NAME_LENGTH]
+        if (key := entity_key(shown)) and blank_marks(name) == name:
             by_key.setdefault(key, shown)
     return tuple(by_key.values())
 

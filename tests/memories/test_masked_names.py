@@ -32,7 +32,7 @@ def test_a_written_memory_names_no_mark(api):
 
 
 def test_a_stated_entity_that_is_a_secret_is_none(api):
-    told = api.remember("Somebody keeps a token", entities=["Ana", SECRET])
+    told = api.remember("Somebody keeps a token", entities=["Ana", SECRET, f"see {SECRET}"])
     assert told["entities"] == ["Ana"]
     answer = api.patch(f"memories/{told['ref']}", {"entities": [SECRET, "Porto"]})
     assert answer.json()["entities"] == ["Porto"]
