@@ -14,6 +14,7 @@ from django.db import transaction
 from contextpack.core.assembly import assemble
 from contextpack.core.envelope import build_envelope
 from contextpack.core.mql import pack_follow_ups
+from contextpack.core.questions import READ_OF_A_TASK
 from contextpack.core.rendering import as_json, as_markdown
 from contextpack.core.types import (
     RUNG_ORDER,
@@ -46,7 +47,7 @@ from cortex.api.pagination import query_digest
 from cortex.api.rendering import dump_json
 from cortex.errors import Unavailable
 from memories.access import Caller
-from memories.core.text import content_terms
+from memories.core.text import content_terms, opening
 from sessions.core.delta import Delta, Served
 from sessions.stepping import Turn, advance
 
@@ -170,7 +171,7 @@ def _step(caller: Caller, request: ContextRequest, pack: Pack) -> tuple[Delta | 
         content_travels_once=request.delta is DeltaMode.CONTENT,
         request_digest=_request_digest(request),
         continues=bool(request.already_sent),
-        task_terms=tuple(content_terms(request.task, caller.vault.language)),
+        task_terms=tuple(content_terms(opening(request.task, limit=READ_OF_A_TASK), caller.vault.language)),
         tokens=pack.budget.used,
         now=request.now,
     )

@@ -21,7 +21,7 @@ from contextpack.core.matching import (
     match_rows,
     with_hop,
 )
-from contextpack.core.questions import Question, bare_name, read_question
+from contextpack.core.questions import READ_OF_A_TASK, Question, bare_name, read_question
 from contextpack.core.ranking import absolute_relevances
 from contextpack.core.threads import Floats, Layout, laid_out
 from contextpack.core.types import Candidate, ContextRequest, PackLayer, Pool
@@ -31,7 +31,7 @@ from memories.catalogue import NO_DAY, Catalogue, catalogue_of, ids_in
 from memories.core.entities import entity_key
 from memories.core.kinds import AUTHOR_TRUST, Author, Kind, MemoryLayer, Status
 from memories.core.supersession import active_heads
-from memories.core.text import content_terms, hash_terms, terms, unpack_hashes
+from memories.core.text import content_terms, hash_terms, opening, terms, unpack_hashes
 from memories.core.traits import Trait
 from memories.models import Memory
 from memories.querysets import MemoryQuerySet
@@ -210,6 +210,7 @@ def rank(
     """
     if not len(universe.layout):
         return Ranking(matches=(), relevant=False)
+    task = opening(task, limit=READ_OF_A_TASK)
     heard = listen(caller, task, universe=universe, today=today)
     matching = match_rows(universe.layout, heard.signals)
     if hops:
@@ -425,7 +426,8 @@ def gather_candidates(caller: Caller, request: ContextRequest) -> Pool:
     )
     unsent = [match for match in ranking.matches if match.ref not in sent] if ranking.relevant else []
     matches = {match.ref: match for match in unsent[:POOL_LIMIT]}
-    says_nothing = not content_terms(request.task, caller.vault.language)  # then the newest are the answer
+    asked = opening(request.task, limit=READ_OF_A_TASK)
+    says_nothing = not content_terms(asked, caller.vault.language)  # then the newest are the answer
     standing = _standing(catalogue, rows, floor_only=not (ranking.relevant or says_nothing))
     found = load_candidates(
         caller,

@@ -20,6 +20,7 @@ TELLING_FADES: Final = 20.0  # and so much less likely for each day
 MONTH_TELLING_DAYS: Final = 10
 MONTH_TELLING_SHARE: Final = 0.4
 _DATES_LIMIT: Final = 8
+READ_OF_A_TASK: Final = 16_000  # characters, once composed: twice what the longest task in letters has
 _TASK_LIMIT: Final = 4_000  # characters that are read for dates and names
 
 _WHEN: Final = re.compile(

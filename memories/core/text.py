@@ -18,6 +18,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
+from itertools import accumulate
 
 import snowballstemmer
 
@@ -137,6 +138,19 @@ def normalise(text: str) -> str:
         return " ".join(text.casefold().split())
     folded = _compose(_INVISIBLES.sub("", text)).casefold()
     return " ".join(_compose(_fold_accents(_compose(folded))).split())
+
+
+def opening(text: str, *, limit: int) -> str:
+    """Return as much of a text's beginning as has at most `limit` characters once it is composed.
+
+    One character may stand for eighteen: what a text is allowed to be says little of what it costs to read.
+    """
+    if text.isascii():
+        return text[:limit]
+    if len(_compose(text)) <= limit:
+        return text
+    ends = accumulate(len(unicodedata.normalize("NFKC", character)) for character in text)
+    return text[: next((at for at, end in enumerate(ends) if end > limit), len(text))]
 
 
 def content_hash(text: str) -> str:
