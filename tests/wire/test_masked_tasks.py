@@ -26,7 +26,8 @@ def api():
 
 def everything_stored() -> str:
     rows = [row for model in apps.get_models() if model._meta.managed for row in model._default_manager.all()]
-    return serializers.serialize("json", rows).casefold()
+    told: str = serializers.serialize("json", rows)
+    return told.casefold()
 
 
 @pytest.mark.parametrize("fmt", ["json", "smp", "markdown"])
