@@ -20,7 +20,7 @@ Identity = tuple[str, str]
 """Project and content hash of a memory that is neither superseded nor redacted."""
 
 HASH_LENGTH: Final = 64
-_DERIVED: Final = {"id", "vault_id", "content_hash", "term_hashes", "traits", "true_since"}
+_DERIVED: Final = {"revision", "id", "vault_id", "content_hash", "term_hashes", "traits", "true_since"}
 
 
 def land_memories(landing: Landing, rows: Sequence[Row]) -> Reasons:
