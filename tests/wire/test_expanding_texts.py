@@ -38,7 +38,8 @@ def test_a_task_of_ligatures_is_read_as_far_as_any_other(read, send, task):
     read.clear()
     send(api, task)
     assert sum(length > READ_OF_A_TASK for length in read) <= 2  # only to see how long it is
-    assert sum(read) < 2 * whole + 12 * READ_OF_A_TASK
+    # Ten readings, each of the text and then of its words one by one; whole they would be a million characters.
+    assert sum(read) < 2 * whole + 20 * READ_OF_A_TASK
 
 
 def test_what_is_read_of_a_memory_grows_with_it_and_no_faster(read):
