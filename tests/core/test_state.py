@@ -63,6 +63,7 @@ def test_json_has_the_words_of_the_protocol():
         "delta_cursor": 4,
         "last_request": "",
         "page": 0,
+        "first_base": 0,
     }
 
 
