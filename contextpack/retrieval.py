@@ -239,7 +239,7 @@ class Heard:
 
 
 def listen(caller: Caller, task: str, *, universe: Universe, today: date) -> Heard:
-    """Search by words, by meaning, by names and by dates; five statements, up to two more for long or dated tasks."""
+    """Search by words, by meaning, by names and by dates; five statements, one more for long tasks."""
     vault, layout, embedder = caller.vault, universe.layout, active_embedder()
     question = read_question(task, speakers=universe.named_speakers, today=today, language=vault.language)
     lexical = fulltext.score_terms(question.text, vault_id=vault.pk, language=vault.language)

@@ -26,9 +26,7 @@ from contextpack.core.ranking import utility
 from contextpack.core.types import Item, ModelProfile, PackLayer, Rung
 
 LEAST_OVERHEAD: Final = 5  # tokens; no item costs less beside its text: it has a ref
-MOST_BYTES_PER_TOKEN: Final = (
-    9  # of words in any family; runs of blanks or marks are cheaper, and nothing to miss
-)
+MOST_BYTES_PER_TOKEN: Final = 9  # of words in any family; only runs of blanks or marks are cheaper
 
 
 @dataclass(slots=True)

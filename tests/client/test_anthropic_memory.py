@@ -109,13 +109,13 @@ class TestFiles:
 
     def test_folders_move_and_go_whole(self, files):
         for name in ("a.md", "deep/b.md"):
-            done(files, "create", path=f"/memories/work/{name}", file_text=name)
-        done(files, "rename", old_path="/memories/work", new_path="/memories/home")
+            done(files, "create", path=f"/memories/office/{name}", file_text=name)
+        done(files, "rename", old_path="/memories/office", new_path="/memories/home")
         assert content(files, "/memories/home/deep/b.md") == "deep/b.md"
-        refused(files, "view", path="/memories/work")
-        done(files, "create", path="/memories/work", file_text="a file now")
+        refused(files, "view", path="/memories/office")
+        done(files, "create", path="/memories/office", file_text="a file now")
         done(files, "delete", path="/memories/home")
-        assert done(files, "view", path="/memories").splitlines()[2:] == ["10B\t/memories/work"]
+        assert done(files, "view", path="/memories").splitlines()[2:] == ["10B\t/memories/office"]
 
 
 class TestWhatIsKeptApart:
